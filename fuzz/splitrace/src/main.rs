@@ -1,0 +1,3 @@
+//! The `splitrace` command.
+
+fn main() {}

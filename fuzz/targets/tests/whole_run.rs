@@ -1,0 +1,3 @@
+//! A whole run from bytes.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Checkers that judge a run from its events alone.

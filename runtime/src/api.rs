@@ -1,0 +1,5 @@
+//! The traits that connector authors implement, typed, and the adapters that turn them into bytes for the protocol.
+
+pub mod sink;
+pub mod source;
+pub mod source_state;

@@ -1,0 +1,1 @@
+//! Encodings of reader and enumerator state.

@@ -1,0 +1,184 @@
+//! What a job is: its graph, its checkpointing, its restarts. Plain data, handed to each role at its start.
+//!
+//! Nothing here is read from the environment, and every unit is in its name.
+
+use crate::defects::DefectSet;
+use crate::ids::{JobId, LineageId, OperatorUid};
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds of virtual time in a millisecond.
+pub const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// A whole job.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct JobConfig {
+    /// The job.
+    pub job: JobId,
+    /// The lineage of its checkpoints.
+    pub lineage: LineageId,
+    /// One or two independent chains `source -> map -> writer -> committer`.
+    pub vertices: Vec<VertexConfig>,
+    /// `None` is Flink's mode without checkpoints: one commit at the end of a bounded input, none otherwise.
+    pub checkpointing: Option<CheckpointConfig>,
+    /// When and how often tasks are restarted.
+    pub restart: RestartConfig,
+    /// Which subtasks fail together.
+    pub region: RegionScope,
+    /// How many task managers the job master may use.
+    pub task_managers: u32,
+    /// How the heartbeats between task managers and the job master run.
+    pub heartbeat: HeartbeatConfig,
+    /// What the sink writes to.
+    pub sink: SinkKind,
+    /// The planted defects that are switched on; empty in every honest run.
+    pub defects: DefectSet,
+}
+
+/// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct VertexConfig {
+    /// The uid of the source operator; it names the vertex too.
+    pub operator: OperatorUid,
+    /// How many subtasks.
+    pub parallelism: u32,
+    /// How the enumerator cuts and hands out its splits.
+    pub source: SourceConfig,
+    /// What each task does.
+    pub task: TaskConfig,
+    /// A second coordinated operator in the chain that is no source: its coordinator sends numbered events, its
+    /// operator keeps the last number as state.
+    pub coordinated: Option<CoordinatedConfig>,
+}
+
+/// A coordinated operator that is no source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct CoordinatedConfig {
+    /// Its uid, different from every source's.
+    pub operator: OperatorUid,
+    /// Virtual time between two events to every subtask.
+    pub event_interval_ns: u64,
+    /// How many events it sends in all.
+    pub event_count: u32,
+}
+
+/// The range source: `split_count` splits of `records_per_split` consecutive numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct SourceConfig {
+    /// How many splits.
+    pub split_count: u32,
+    /// How many records each has; split i holds `i * records_per_split ..`.
+    pub records_per_split: u64,
+    /// Who starts an assignment.
+    pub policy: AssignmentPolicy,
+    /// Whether the source ends after its last split.
+    pub bounded: bool,
+}
+
+/// How splits reach the readers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AssignmentPolicy {
+    /// A reader asks when it is idle, as in the demo.
+    Pull,
+    /// The enumerator deals all splits out once every reader has registered.
+    Push,
+}
+
+/// What the task of a vertex is given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct TaskConfig {
+    /// Virtual time between two records of a reader; 0 reads as fast as turns come.
+    pub record_interval_ns: u64,
+    /// Every `n`-th offset is dropped by the user function and declared as filtered; 0 drops none.
+    pub filter_every: u64,
+    /// A failure of the user's code, as the demo injects it.
+    pub user_failure: Option<UserFailure>,
+    /// How many records a transactional writer gathers before it sends them out.
+    pub write_buffer_records: u32,
+    /// How many immediate retries a committer has (`sink.committer.retries`, 10 in Flink).
+    pub commit_retries_max: u32,
+    /// How long a task waits for the store before it takes the outcome as unknown.
+    pub store_timeout_ns: u64,
+}
+
+/// A failure of user code at one record, in the attempts below a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct UserFailure {
+    /// The offset of the record.
+    pub record: u64,
+    /// Only attempts with a number below this one fail; it is 1 in the demo.
+    pub attempts_below: u32,
+    /// At which moment of the record's journey.
+    pub moment: FailureMoment,
+}
+
+/// The five moments of a record's journey at which the demo can fail.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureMoment {
+    /// The user function is handed the record; the writer never sees it.
+    Read,
+    /// The writer has taken the record.
+    Write,
+    /// `prepare_commit` of the transaction that holds the record has answered; nothing is snapshotted.
+    Prepared,
+    /// The snapshot that holds the record has been acknowledged.
+    Snapshot,
+    /// The store has made the record visible and the committer is about to learn of it.
+    Committing,
+}
+
+/// How checkpoints run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct CheckpointConfig {
+    /// Time between two triggers.
+    pub interval_ns: u64,
+    /// After this time a pending checkpoint is aborted.
+    pub timeout_ns: u64,
+    /// Least time between the end of one checkpoint and the trigger of the next.
+    pub pause_min_ns: u64,
+    /// How many may be pending at once.
+    pub concurrent_max: u32,
+    /// How many consecutive failed checkpoints a job survives (declines and timeouts; not aborts by a failover).
+    pub failures_tolerable: u32,
+    /// Whether a last checkpoint is taken once tasks have finished (`checkpoints-after-tasks-finish`).
+    pub after_tasks_finish: bool,
+}
+
+/// The fixed-delay restart strategy.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct RestartConfig {
+    /// Time between the failure and the reset.
+    pub delay_ns: u64,
+    /// How many restarts the job has in all.
+    pub attempts_max: u32,
+}
+
+/// Which subtasks form a pipelined region.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RegionScope {
+    /// A forward chain: each subtask is a region of its own.
+    Subtask,
+    /// A shuffle somewhere: all tasks of a vertex are one region (FACT 48).
+    Vertex,
+}
+
+/// Heartbeats from task managers to the job master.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HeartbeatConfig {
+    /// Time between two heartbeats.
+    pub interval_ns: u64,
+    /// After this time of silence a task manager is taken for dead.
+    pub timeout_ns: u64,
+}
+
+/// What a commit does at the outside system.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SinkKind {
+    /// The committable carries the records; a commit appends them under the transaction's name.
+    Append,
+    /// Records are written into an open transaction; `prepare` makes it durable, a commit makes it visible.
+    Transactional,
+}

@@ -1,0 +1,202 @@
+//! The registry of quirks and defects: bugs that can be switched on to prove that a checker sees them.
+//!
+//! A defect is handed to a role with its configuration; the role asks [`DefectSet::has`] at the one line that differs.
+//! There are no globals, and a node that serves real data refuses to start with a non-empty set.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What sort of entry it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DefectKind {
+    /// Flink 2.3.0 really behaves so.
+    Quirk,
+    /// A bug that a system of this family once had.
+    Historical,
+    /// Made up, to prove a checker.
+    Planted,
+}
+
+/// One entry of the registry.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DefectEntry {
+    /// The switch.
+    pub defect: Defect,
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// What is wrong, in a sentence.
+    pub sentence: &'static str,
+    /// The codes of the invariants that it breaks; it counts as found only by one of them.
+    pub invariants: &'static [&'static str],
+    /// Where it comes from.
+    pub reference: &'static str,
+    /// What sort of entry it is.
+    pub kind: DefectKind,
+}
+
+macro_rules! registry {
+    ($($(#[$meta:meta])* $variant:ident = $id:literal, $sentence:literal, [$($code:literal),+], $reference:literal, $kind:ident;)+) => {
+        /// A switchable defect.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        pub enum Defect {
+            $(#[doc = $sentence] $variant,)+
+        }
+
+        /// Every entry, in the order of [`Defect`].
+        pub const REGISTRY: &[DefectEntry] = &[
+            $(DefectEntry {
+                defect: Defect::$variant,
+                id: $id,
+                sentence: $sentence,
+                invariants: &[$($code),+],
+                reference: $reference,
+                kind: DefectKind::$kind,
+            },)+
+        ];
+    };
+}
+
+registry! {
+    TrackerReturnsNothing = "tracker-returns-nothing",
+        "the assignment tracker gives nothing back when a subtask is reset",
+        ["S1", "R1", "C2", "S4"], "FLINK-20396 (cf. SRC-09)", Planted;
+    GatewayNeverCloses = "gateway-never-closes",
+        "the gateways are not closed when the coordinator's snapshot is taken",
+        ["S2", "S1", "C1"], "FLINK-16986 (SRC-01)", Historical;
+    GatewayOpensAtInjection = "gateway-opens-at-injection",
+        "the gateways are opened when the barriers are injected, not at the subtask's own acknowledgement",
+        ["S2", "S1"], "FLINK-28606 (SRC-05)", Historical;
+    GatewayStaysClosedOnAbort = "gateway-stays-closed-on-abort",
+        "an aborted checkpoint does not open the gateways that it closed",
+        ["S4", "K1"], "FLINK-28606 review (SRC-06)", Historical;
+    EventLossIgnored = "event-loss-ignored",
+        "a lost operator event neither fails over its subtask nor fails the checkpoint that waits for it",
+        ["S1", "R1", "C2", "S4"], "FLINK-21996 (SRC-03)", Historical;
+    GivenBackAtFailure = "given-back-at-failure",
+        "splits are given back when the subtask fails, before it is known which checkpoint it will restore",
+        ["S1", "R1", "C1", "C2"], "FLINK-20290 (SRC-09)", Historical;
+    NoMoreSplitsLatchKept = "no-more-splits-latch-kept",
+        "the 'no more splits' latch of a subtask survives its reset, so the new attempt is never told",
+        ["S4"], "FLINK-35522 (SRC-16)", Historical;
+    CommitterNotIdempotent = "committer-not-idempotent",
+        "a commit appends without looking whether its name is there already",
+        ["C1"], "demo fail-naive", Planted;
+    TransactionIdsRestart = "transaction-ids-restart",
+        "transaction numbers start at 0 again after a failure",
+        ["K2", "C1", "C2", "R1"], "demo fail-naive (FACT 99)", Planted;
+    CommitBeforeComplete = "commit-before-complete",
+        "the committer commits as soon as its own snapshot is taken",
+        ["C3", "C1"], "StarRocks connector issue 115 (TXN-09)", Historical;
+    RestoredNotRecommitted = "restored-not-recommitted",
+        "committables of the restored checkpoint are dropped instead of committed again",
+        ["C2", "R1"], "Hudi PR 13530 (cf. TAB-06)", Historical;
+    FinalBatchDropped = "final-batch-dropped",
+        "the writer does not hand over what it holds at the end of the input",
+        ["C2", "R1"], "FLINK-26403 (SNK-02)", Historical;
+    ZombiePrepareAccepted = "zombie-prepare-accepted",
+        "the transactional store takes writes and prepares of an older fence",
+        ["S3"], "Kafka fencing (cf. ENG-07)", Planted;
+    InDoubtAddTreatedAsAbort = "in-doubt-add-treated-as-abort",
+        "a checkpoint whose add had no answer is aborted instead of ending the leader's term",
+        ["S1", "R1", "C1", "C2", "K2"], "ruling on completion", Planted;
+    CounterRestartsAtRestored = "counter-restarts-at-restored",
+        "a new leader counts checkpoints from the restored one instead of from the durable counter",
+        ["K2"], "ruling on completion", Planted;
+    ReaderSnapshotsAhead = "reader-snapshots-ahead",
+        "the reader's snapshot names the position behind the record that is still to be read",
+        ["R1", "C2"], "made up for R1", Planted;
+    EnumeratorRepeatsSplits = "enumerator-repeats-splits",
+        "a restored enumerator plans its splits a second time",
+        ["S1", "C1", "R1"], "Iceberg PR 10208 (ENU-10)", Historical;
+    OldAttemptAccepted = "old-attempt-accepted",
+        "messages of a subtask's earlier execution are taken for the current one's",
+        ["S3", "S1", "R1"], "FLINK-18071 (SRC-02)", Historical;
+    HashMapOrderLeaks = "hash-map-order-leaks",
+        "the enumerator hands out splits in the order of a randomly seeded hash map",
+        ["D1"], "made up for D1", Planted;
+    BadShutdownCommit = "commit-at-end-of-input",
+        "a streaming job with checkpoints commits at the end of the input, without a checkpoint",
+        ["C3", "C1"], "FLINK-25941 (SNK-03)", Historical;
+}
+
+impl Defect {
+    /// Its entry in the registry.
+    #[must_use]
+    pub fn entry(self) -> &'static DefectEntry {
+        &REGISTRY[self as usize]
+    }
+
+    /// The defect with this name.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        REGISTRY.iter().find(|entry| entry.id == id).map(|entry| entry.defect)
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.entry().id)
+    }
+}
+
+/// The defects that are switched on in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct DefectSet(u128);
+
+impl DefectSet {
+    /// No defect: an honest run.
+    pub const NONE: Self = Self(0);
+
+    /// Whether the defect is on.
+    #[must_use]
+    pub const fn has(self, defect: Defect) -> bool {
+        self.0 >> (defect as u32) & 1 == 1
+    }
+
+    /// This set and the defect.
+    #[must_use]
+    pub const fn with(self, defect: Defect) -> Self {
+        Self(self.0 | 1 << (defect as u32))
+    }
+
+    /// Whether none is on.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those that are on, in the registry's order.
+    pub fn iter(self) -> impl Iterator<Item = Defect> {
+        REGISTRY.iter().map(|entry| entry.defect).filter(move |defect| self.has(*defect))
+    }
+}
+
+impl FromIterator<Defect> for DefectSet {
+    fn from_iter<T: IntoIterator<Item = Defect>>(defects: T) -> Self {
+        defects.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stand_in_the_order_of_the_enum_and_have_unique_names() {
+        for (index, entry) in REGISTRY.iter().enumerate() {
+            assert_eq!(entry.defect as usize, index);
+            assert_eq!(Defect::from_id(entry.id), Some(entry.defect));
+            assert!(!entry.invariants.is_empty());
+        }
+        assert!(REGISTRY.len() < 128, "a set is one u128");
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_in() {
+        let set: DefectSet = [Defect::GatewayNeverCloses, Defect::FinalBatchDropped].into_iter().collect();
+        assert!(set.has(Defect::FinalBatchDropped) && !set.has(Defect::EventLossIgnored));
+        assert_eq!(set.iter().count(), 2);
+        assert!(DefectSet::NONE.is_empty() && !set.is_empty());
+    }
+}

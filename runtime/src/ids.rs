@@ -1,0 +1,241 @@
+//! Identities: small typed integers, so that a subtask can never be mistaken for an attempt.
+//!
+//! Names appear only at the edge, in [`std::fmt::Display`]. Everything is `Copy`, ordered and serialisable, because
+//! identities key ordered maps, cross the wire and are hashed into the trace.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! identity {
+    ($(#[$meta:meta])* $name:ident($inner:ty), $format:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+        pub struct $name(pub $inner);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, $format, self.0)
+            }
+        }
+    };
+}
+
+identity!(
+    /// A job, as one `JobMaster` runs it.
+    JobId(u32), "job-{}");
+identity!(
+    /// A chain of checkpoints that extend each other. A restore that a user asks for from an older checkpoint starts a
+    /// new lineage.
+    LineageId(u32), "lineage-{}");
+identity!(
+    /// The fencing token of a job master: the high-availability service hands out a larger one at each grant.
+    LeaderEpoch(u32), "epoch-{}");
+identity!(
+    /// One operator of the job graph that has a coordinator (a source, or a coordinated operator that is no source).
+    OperatorUid(u16), "operator-{}");
+identity!(
+    /// The index of a parallel instance of a vertex.
+    SubtaskIndex(u32), "subtask {}");
+identity!(
+    /// The how-manieth execution of a subtask, counted from 0 within a leader epoch.
+    AttemptNumber(u32), "#{}");
+identity!(
+    /// A checkpoint. Flink counts from 1; `Option<CheckpointId>` with `None` stands for Flink's -1, 'no checkpoint'.
+    CheckpointId(u64), "chk {}");
+identity!(
+    /// The how-manieth life of a process.
+    Incarnation(u32), "life {}");
+identity!(
+    /// An operator event, numbered by the holder that released it. Unique within (leader epoch, operator).
+    OperatorEventId(u64), "event {}");
+identity!(
+    /// A request that waits for a reply, numbered by its asker.
+    CallId(u64), "call {}");
+
+impl CheckpointId {
+    /// The identifier after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// A source split: which source, and which of its splits. The split's reading position is not part of its identity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+pub struct SplitId {
+    /// The source operator that discovered it.
+    pub operator: OperatorUid,
+    /// The split's number within that source.
+    pub index: u32,
+}
+
+impl fmt::Display for SplitId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.operator == OperatorUid(0) {
+            write!(formatter, "split-{}", self.index)
+        } else {
+            write!(formatter, "split-{}.{}", self.operator.0, self.index)
+        }
+    }
+}
+
+/// One execution of one subtask of a vertex. A vertex carries the uid of its source operator.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+pub struct ExecutionAttemptId {
+    /// The vertex, named by the uid of its first operator.
+    pub vertex: OperatorUid,
+    /// The parallel instance.
+    pub subtask: SubtaskIndex,
+    /// The execution, compared only within one leader epoch; see [`Fence`].
+    pub attempt: AttemptNumber,
+}
+
+impl ExecutionAttemptId {
+    /// The subtask whichever attempt runs it.
+    #[must_use]
+    pub const fn subtask_id(self) -> SubtaskId {
+        SubtaskId { vertex: self.vertex, subtask: self.subtask }
+    }
+}
+
+impl fmt::Display for ExecutionAttemptId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.subtask_id(), self.attempt)
+    }
+}
+
+/// A subtask of a vertex, whichever attempt runs it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+pub struct SubtaskId {
+    /// The vertex, named by the uid of its first operator.
+    pub vertex: OperatorUid,
+    /// The parallel instance.
+    pub subtask: SubtaskIndex,
+}
+
+impl fmt::Display for SubtaskId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.vertex == OperatorUid(0) {
+            write!(formatter, "{}", self.subtask)
+        } else {
+            write!(formatter, "{} of {}", self.subtask, self.vertex)
+        }
+    }
+}
+
+/// Who may still write: (leader epoch, attempt), compared in that order. An outside system that can fence refuses
+/// writes that carry an older fence than the newest it has seen for that writer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+pub struct Fence {
+    /// The leader epoch that deployed the attempt.
+    pub leader_epoch: LeaderEpoch,
+    /// The attempt.
+    pub attempt: AttemptNumber,
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.leader_epoch, self.attempt)
+    }
+}
+
+/// The shown name of a sink transaction, `s{subtask}-chk{n}`, prefixed with the operator where the job has several.
+///
+/// The number follows Flink's sink writer: restored checkpoint + 1 and one up per `prepare_commit`, so it may lag the
+/// checkpoint that finally carries it (FACT 100).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
+pub struct TransactionName {
+    /// The vertex and subtask that wrote it.
+    pub writer: SubtaskId,
+    /// The number in the name.
+    pub number: CheckpointId,
+}
+
+impl fmt::Display for TransactionName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.writer.vertex != OperatorUid(0) {
+            write!(formatter, "o{}-", self.writer.vertex.0)?;
+        }
+        write!(formatter, "s{}-chk{}", self.writer.subtask.0, self.number.0)
+    }
+}
+
+/// An operating-system process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum ProcessId {
+    /// Runs the job master's main thread and one thread per source coordinator.
+    JobManager,
+    /// Runs tasks.
+    TaskManager(u32),
+    /// Leader lease, checkpoint-id counter, completed checkpoints, job result.
+    HighAvailability,
+    /// The outside system that records are committed to.
+    Store,
+}
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::JobManager => formatter.write_str("job-manager"),
+            Self::TaskManager(index) => write!(formatter, "task-manager-{index}"),
+            Self::HighAvailability => formatter.write_str("high-availability"),
+            Self::Store => formatter.write_str("store"),
+        }
+    }
+}
+
+/// One life of a process: where a frame is addressed to. A frame for an older life is refused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct ProcessAddress {
+    /// The process.
+    pub process: ProcessId,
+    /// Its life.
+    pub incarnation: Incarnation,
+}
+
+impl ProcessAddress {
+    /// The high-availability service; it keeps one life, its state is durable.
+    pub const HIGH_AVAILABILITY: Self =
+        Self { process: ProcessId::HighAvailability, incarnation: Incarnation(0) };
+    /// The outside store; it keeps one life, its state is durable.
+    pub const STORE: Self = Self { process: ProcessId::Store, incarnation: Incarnation(0) };
+}
+
+impl fmt::Display for ProcessAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.process, self.incarnation)
+    }
+}
+
+/// A single-threaded state machine inside a process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum ActorId {
+    /// The job manager's main thread: job master, checkpoint coordinator, holders with their gateways.
+    MainThread,
+    /// The logical thread of one source coordinator.
+    SourceCoordinator(OperatorUid),
+    /// A task manager's endpoint.
+    TaskManager(u32),
+    /// A task's mailbox thread.
+    Task(ExecutionAttemptId),
+    /// The high-availability service.
+    HighAvailability,
+    /// The outside store.
+    Store,
+    /// The world around: faults, starts and ends of processes.
+    World,
+}
+
+impl fmt::Display for ActorId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MainThread => formatter.write_str("main-thread"),
+            Self::SourceCoordinator(operator) => write!(formatter, "source-coordinator {operator}"),
+            Self::TaskManager(index) => write!(formatter, "task-manager-{index}"),
+            Self::Task(attempt) => write!(formatter, "task {attempt}"),
+            Self::HighAvailability => formatter.write_str("high-availability"),
+            Self::Store => formatter.write_str("store"),
+            Self::World => formatter.write_str("world"),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The job manager's main thread: job master, executions, failover, leadership.

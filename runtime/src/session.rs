@@ -1,0 +1,1 @@
+//! The session layer between roles and network.

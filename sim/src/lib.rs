@@ -1,0 +1,3 @@
+//! The simulated world: virtual clock, network, faults, outside systems, choices, search and replay.
+
+pub mod outside;

@@ -1,0 +1,1 @@
+//! The outside systems, each with its own ledger.
