@@ -1,0 +1,1 @@
+//! The coordinator of an operator that is no source.
