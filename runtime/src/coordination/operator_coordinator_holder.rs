@@ -548,3 +548,6 @@ impl OperatorCoordinatorHolder {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;
