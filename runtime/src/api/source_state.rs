@@ -140,7 +140,7 @@ mod tests {
             let held = positions(&splits);
             let reader = encode_reader_state(&splits);
             prop_assert_eq!(reader_splits_held(&reader), Ok(held.clone()));
-            prop_assert_eq!(decode_reader_state(&reader).as_ref(), Ok(&splits));
+            prop_assert_eq!(decode_reader_state(&reader), Ok(splits.clone()));
             let state = EnumeratorState { pending: splits, extra };
             let bytes = encode_enumerator_state(&state);
             prop_assert_eq!(enumerator_splits_held(&bytes), Ok(held));
