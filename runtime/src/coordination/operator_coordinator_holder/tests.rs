@@ -1,6 +1,7 @@
 //! The measured sequences (FACTS 8 to 33) and the places where the holder is better than what was measured.
 
 use super::*;
+use crate::actor::Effect;
 use crate::coordination::test_jobs::job;
 
 struct Bench {
@@ -64,25 +65,25 @@ impl Bench {
     /// What was said since the last look, in short: `>id` sent, `#id` blocked, `^n` opened, `=` mail.
     fn said(&mut self) -> Vec<String> {
         let outputs: Vec<_> = self.out.drain().collect();
-        let said = outputs.into_iter().filter_map(|output| match (output.event, output.effect) {
+        let said = outputs.into_iter().map(|output| match (output.event, output.effect) {
             (
                 Some(EventKind::OperatorEventReleased { id, attempt, .. }),
                 Some(Effect::Send { to, stream, token, .. }),
             ) => {
                 assert_eq!((to, stream), (TASK_MANAGER, Stream::OperatorEvents(attempt)));
                 assert_eq!(token, Some(DeliveryToken(id.0)));
-                Some(format!(">{}", id.0))
+                format!(">{}", id.0)
             }
             (Some(EventKind::OperatorEventBlocked { id, checkpoint, .. }), None) => {
-                Some(format!("#{}@{}", id.0, checkpoint.0))
+                format!("#{}@{}", id.0, checkpoint.0)
             }
             (Some(EventKind::GatewayOpened { attempt, released, .. }), None) => {
-                Some(format!("^{}:{released}", attempt.subtask.0))
+                format!("^{}:{released}", attempt.subtask.0)
             }
-            (Some(EventKind::GatewaysMarked { .. }), None) => Some("marked".to_owned()),
-            (Some(EventKind::GatewaysClosed { .. }), None) => Some("closed".to_owned()),
-            (Some(EventKind::OperatorEventLost { id, .. }), None) => Some(format!("lost {}", id.0)),
-            (None, Some(Effect::Mail { mail: Mail::Coordinator(mail), .. })) => Some(match mail {
+            (Some(EventKind::GatewaysMarked { .. }), None) => "marked".to_owned(),
+            (Some(EventKind::GatewaysClosed { .. }), None) => "closed".to_owned(),
+            (Some(EventKind::OperatorEventLost { id, .. }), None) => format!("lost {}", id.0),
+            (None, Some(Effect::Mail { mail: Mail::Coordinator(mail), .. })) => match mail {
                 CoordinatorMail::Checkpoint(_) => "=checkpoint".to_owned(),
                 CoordinatorMail::NotifyCheckpointComplete(_) => "=complete".to_owned(),
                 CoordinatorMail::NotifyCheckpointAborted(_) => "=aborted".to_owned(),
@@ -92,7 +93,7 @@ impl Bench {
                     .chars()
                     .take_while(|letter| letter.is_alphabetic() || *letter == '=')
                     .collect(),
-            }),
+            },
             (
                 None,
                 Some(Effect::Mail { mail: Mail::Main(MainMail::FromCoordinator { message, .. }), .. }),
@@ -103,7 +104,7 @@ impl Bench {
                     &mut Outbox::new(),
                     &mut self.signals,
                 );
-                Some("=self".to_owned())
+                "=self".to_owned()
             }
             (event, effect) => panic!("unexpected {event:?} {effect:?}"),
         });
