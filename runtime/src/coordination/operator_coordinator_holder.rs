@@ -151,17 +151,16 @@ impl OperatorCoordinatorHolder {
         out: &mut Outbox,
     ) {
         let Some(index) = self.index_of(attempt.subtask_id()) else { return };
-        let subtask = &mut self.subtasks[index];
-        if attempt.attempt < subtask.attempt_min {
+        if attempt.attempt < self.subtasks[index].attempt_min || self.is_current(attempt) {
             return;
         }
-        if subtask.gateway.is_some() {
-            debug_assert!(self.is_current(attempt), "a newer execution comes after the reset of its subtask");
-            return;
+        // A reset that came before this one was usable may have let an older one slip in.
+        if let Some(older) = self.subtasks[index].gateway.take() {
+            self.forget_events_to(older.attempt(), out);
         }
-        subtask.attempt_min = attempt.attempt;
-        subtask.gateway = Some(SubtaskGateway::new(attempt, task_manager));
-        debug_assert!(self.is_current(attempt));
+        let gateway = Some(SubtaskGateway::new(attempt, task_manager));
+        self.subtasks[index] = Subtask { gateway, attempt_min: attempt.attempt };
+        debug_assert!(self.is_running(attempt));
         self.mail(CoordinatorMail::ExecutionAttemptReady(attempt), out);
     }
 
@@ -548,3 +547,6 @@ impl OperatorCoordinatorHolder {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;
