@@ -424,6 +424,8 @@ pub struct DeliveryToken(pub u64);
 pub enum Timer {
     /// Main thread: trigger the next checkpoint.
     CheckpointInterval,
+    /// Main thread: the least pause after the end of a checkpoint is over.
+    CheckpointPause,
     /// Main thread: abort this checkpoint.
     CheckpointTimeout(CheckpointId),
     /// Main thread: the restart delay of this failover is over.
