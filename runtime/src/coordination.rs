@@ -10,6 +10,8 @@ pub mod operator_coordinator_holder;
 pub mod source_coordinator;
 pub mod split_assignment_tracker;
 pub mod subtask_gateway;
+#[cfg(test)]
+pub(crate) mod test_jobs;
 
 use crate::config::{JobConfig, VertexConfig};
 use crate::ids::OperatorUid;

@@ -17,8 +17,12 @@
 //! What was refused: to send what is blocked to a dead execution at a reset (FACT 30). It cannot arrive, and a message to
 //! a zombie is one more thing to reason about.
 
-use super::subtask_gateway::{AttemptStanding, Passage, SubtaskGateway};
-use crate::actor::{Effect, Outbox};
+mod events;
+#[cfg(test)]
+mod tests;
+
+use super::subtask_gateway::{AttemptStanding, SubtaskGateway};
+use crate::actor::Outbox;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::*;
@@ -151,17 +155,16 @@ impl OperatorCoordinatorHolder {
         out: &mut Outbox,
     ) {
         let Some(index) = self.index_of(attempt.subtask_id()) else { return };
-        let subtask = &mut self.subtasks[index];
-        if attempt.attempt < subtask.attempt_min {
+        if attempt.attempt < self.subtasks[index].attempt_min || self.is_current(attempt) {
             return;
         }
-        if subtask.gateway.is_some() {
-            debug_assert!(self.is_current(attempt), "a newer execution comes after the reset of its subtask");
-            return;
+        // A reset that came before this one was usable may have let an older one slip in.
+        if let Some(older) = self.subtasks[index].gateway.take() {
+            self.forget_events_to(older.attempt(), out);
         }
-        subtask.attempt_min = attempt.attempt;
-        subtask.gateway = Some(SubtaskGateway::new(attempt, task_manager));
-        debug_assert!(self.is_current(attempt));
+        let gateway = Some(SubtaskGateway::new(attempt, task_manager));
+        self.subtasks[index] = Subtask { gateway, attempt_min: attempt.attempt };
+        debug_assert!(self.is_running(attempt));
         self.mail(CoordinatorMail::ExecutionAttemptReady(attempt), out);
     }
 
@@ -350,163 +353,6 @@ impl OperatorCoordinatorHolder {
     #[must_use]
     pub const fn owns_token(&self, token: DeliveryToken) -> bool {
         token.0 >> TOKEN_EVENT_BITS == self.operator.0 as u64
-    }
-
-    fn send_event(&mut self, attempt: ExecutionAttemptId, event: OperatorEvent, out: &mut Outbox) {
-        // An execution that is over gets nothing: its reset gives back what it was assigned, or it needs nothing more.
-        if !self.is_running(attempt) {
-            return;
-        }
-        let id = OperatorEventId(self.event_next);
-        self.event_next += 1;
-        debug_assert!(id.0 >> TOKEN_EVENT_BITS == 0, "the number fits the token");
-        self.unconfirmed.insert(id, attempt);
-        let gateway = self.gateway_mut(attempt).expect("a running execution has a gateway");
-        match gateway.passage() {
-            Passage::Open => self.release(attempt, id, event, out),
-            Passage::BlockedBehind(checkpoint) => {
-                gateway.block(id, event);
-                out.emit(EventKind::OperatorEventBlocked {
-                    operator: self.operator,
-                    attempt,
-                    id,
-                    checkpoint,
-                });
-            }
-        }
-    }
-
-    fn release(
-        &self,
-        attempt: ExecutionAttemptId,
-        id: OperatorEventId,
-        event: OperatorEvent,
-        out: &mut Outbox,
-    ) {
-        let gateway =
-            self.subtasks[attempt.subtask.0 as usize].gateway.as_ref().expect("released through a gateway");
-        debug_assert_eq!(gateway.attempt(), attempt);
-        debug_assert!(self.unconfirmed.contains_key(&id), "waits for its confirmation from here on");
-        let message = TaskMessage::OperatorEvent { operator: self.operator, id, event };
-        out.effect_with(
-            Effect::Send {
-                to: gateway.task_manager(),
-                stream: Stream::OperatorEvents(attempt),
-                message: Message::Task { epoch: self.epoch, attempt, message },
-                token: Some(DeliveryToken(u64::from(self.operator.0) << TOKEN_EVENT_BITS | id.0)),
-            },
-            EventKind::OperatorEventReleased { operator: self.operator, attempt, id },
-        );
-    }
-
-    /// The coordinator's snapshot is there. Closes all gateways or none: one that is not marked means that the
-    /// checkpoint was aborted or a subtask reset in between (FACTS 16, 26).
-    fn close_gateways(
-        &mut self,
-        checkpoint: CheckpointId,
-        state: Vec<u8>,
-        out: &mut Outbox,
-        signals: &mut Vec<HolderSignal>,
-    ) {
-        // An aborted checkpoint is forgotten, and nobody waits for its result any more.
-        if !self.checkpoints.contains_key(&checkpoint) {
-            return;
-        }
-        if !self.gateways().all(|gateway| gateway.can_close(checkpoint)) {
-            self.fail_checkpoint(checkpoint, "Cannot close gateway".to_owned(), signals);
-            return;
-        }
-        if !self.defects.has(Defect::GatewayNeverCloses) {
-            for gateway in self.subtasks.iter_mut().filter_map(|subtask| subtask.gateway.as_mut()) {
-                let closed = gateway.close(checkpoint);
-                debug_assert!(closed, "asked before");
-            }
-        }
-        out.emit(EventKind::GatewaysClosed { operator: self.operator, checkpoint });
-        let unconfirmed = self.unconfirmed.keys().copied().collect();
-        self.checkpoints.insert(checkpoint, CoordinatorCheckpoint::AwaitingEvents { state, unconfirmed });
-        self.complete_if_confirmed(checkpoint, signals);
-    }
-
-    fn confirm(&mut self, id: OperatorEventId, signals: &mut Vec<HolderSignal>) {
-        for checkpoint in self.checkpoints_awaiting(id) {
-            if let Some(CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. }) =
-                self.checkpoints.get_mut(&checkpoint)
-            {
-                unconfirmed.remove(&id);
-            }
-            self.complete_if_confirmed(checkpoint, signals);
-        }
-        debug_assert!(self.checkpoints_awaiting(id).is_empty());
-    }
-
-    fn complete_if_confirmed(&mut self, checkpoint: CheckpointId, signals: &mut Vec<HolderSignal>) {
-        match self.checkpoints.get(&checkpoint) {
-            Some(CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. }) if unconfirmed.is_empty() => {}
-            _ => return,
-        }
-        if let Some(CoordinatorCheckpoint::AwaitingEvents { state, .. }) =
-            self.checkpoints.remove(&checkpoint)
-        {
-            signals.push(HolderSignal::CheckpointCompleted { operator: self.operator, checkpoint, state });
-        }
-    }
-
-    /// Fails a checkpoint that is under way here; the gateways stay as they are until the abort comes (FACTS 20, 23).
-    fn fail_checkpoint(&mut self, checkpoint: CheckpointId, reason: String, signals: &mut Vec<HolderSignal>) {
-        if self.checkpoints.remove(&checkpoint).is_some() {
-            let reason = format!("Failing OperatorCoordinator checkpoint of {}: {reason}", self.operator);
-            signals.push(HolderSignal::CheckpointFailed { operator: self.operator, checkpoint, reason });
-        }
-    }
-
-    fn forget_events_to(&mut self, attempt: ExecutionAttemptId, out: &mut Outbox) {
-        let forgotten =
-            self.unconfirmed.iter().filter(|(_, to)| **to == attempt).map(|(id, _)| *id).collect();
-        self.forget_events(forgotten, out);
-        debug_assert!(self.unconfirmed.values().all(|to| *to != attempt));
-    }
-
-    /// Drops events to an execution that is over. A checkpoint that waits for one of them is failed by mail to itself.
-    fn forget_events(&mut self, forgotten: Vec<OperatorEventId>, out: &mut Outbox) {
-        let mut awaiting = BTreeSet::new();
-        for id in &forgotten {
-            awaiting.extend(self.checkpoints_awaiting(*id));
-            let known = self.unconfirmed.remove(id);
-            debug_assert!(known.is_some(), "only unconfirmed events can be forgotten");
-        }
-        for checkpoint in awaiting {
-            let state = Err("an event to an execution that is over was not received".to_owned());
-            self.mail_self(CoordinatorToMain::CheckpointResult { checkpoint, state }, out);
-        }
-    }
-
-    fn open_gateways(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        for index in 0..self.subtasks.len() {
-            self.open_gateway(SubtaskIndex(index as u32), checkpoint, out);
-        }
-        debug_assert!(self.gateways().all(|gateway| !gateway.is_closed_for(checkpoint)));
-    }
-
-    fn open_gateway(&mut self, subtask: SubtaskIndex, checkpoint: CheckpointId, out: &mut Outbox) {
-        let Some(gateway) = self.subtasks[subtask.0 as usize].gateway.as_mut() else { return };
-        let (attempt, standing) = (gateway.attempt(), gateway.standing());
-        let Some(mut events) = gateway.open(checkpoint) else { return };
-        if standing != AttemptStanding::Running {
-            // It is over: what was kept back cannot arrive. Its splits come back by the reset (FACT 29).
-            let forgotten = events.drain(..).map(|(id, _)| id).collect();
-            self.forget_events(forgotten, out);
-        }
-        let released = events.len() as u32;
-        out.emit(EventKind::GatewayOpened { operator: self.operator, attempt, checkpoint, released });
-        for (id, event) in events {
-            self.release(attempt, id, event, out);
-        }
-    }
-
-    fn checkpoints_awaiting(&self, id: OperatorEventId) -> Vec<CheckpointId> {
-        let awaits = |checkpoint: &CoordinatorCheckpoint| matches!(checkpoint, CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. } if unconfirmed.contains(&id));
-        self.checkpoints.iter().filter(|(_, checkpoint)| awaits(checkpoint)).map(|(id, _)| *id).collect()
     }
 
     fn gateways(&self) -> impl Iterator<Item = &SubtaskGateway> {

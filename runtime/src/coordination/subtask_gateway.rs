@@ -171,3 +171,6 @@ impl SubtaskGateway {
         self.blocked.values().flatten().map(|(id, _)| *id)
     }
 }
+
+#[cfg(test)]
+mod tests;
