@@ -577,6 +577,8 @@ pub enum TaskManagerMail {
     TaskEnded {
         /// The execution.
         attempt: ExecutionAttemptId,
+        /// The epoch that deployed it: attempt numbers begin anew in each, and a zombie may end late.
+        epoch: LeaderEpoch,
         /// FINISHED or FAILED.
         state: ExecutionState,
         /// Why, when it failed.
