@@ -49,10 +49,7 @@ fn run(mut command: Command) -> Output {
 
 /// The names of the tests that passed, as the test harness lists them.
 fn passed(output: &str) -> Vec<&str> {
-    output
-        .lines()
-        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
-        .collect()
+    output.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok")).collect()
 }
 
 #[test]
@@ -80,7 +77,8 @@ fn the_same_protocol_holds_as_madsim_nodes() {
 
 #[test]
 fn a_run_without_tests_is_noticed() {
-    let nothing = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    let nothing =
+        "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     assert!(passed(nothing).is_empty());
     assert_eq!(passed("running 1 test\ntest a::b ... ok\n"), ["a::b"]);
     assert!(passed("test a::b ... FAILED\n").is_empty());

@@ -2,9 +2,11 @@
 //!
 //! Nodes reach it through a lock instead of messages: it belongs to the harness, and a run has one thread.
 
-use splitrace_invariants::checkers::RunSetup;
+use splitrace_invariants::RunSetup;
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION};
-use splitrace_runtime::ids::{ActorId, Incarnation, JobId, LeaderEpoch, LineageId, ProcessAddress, ProcessId};
+use splitrace_runtime::ids::{
+    ActorId, Incarnation, JobId, LeaderEpoch, LineageId, ProcessAddress, ProcessId,
+};
 use splitrace_runtime::message::SharedJobConfig;
 use splitrace_sim::judge::Judge;
 use splitrace_sim::scenario::Scenario;
@@ -86,19 +88,19 @@ impl Court {
     fn new(scenario: &Scenario) -> Self {
         let setup = RunSetup { config: scenario.job.clone(), promise: scenario.promise() };
         let fixed = [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store];
-        let processes =
-            fixed.into_iter().chain((0..scenario.job.task_managers).map(ProcessId::TaskManager)).map(|id| {
-                Biography {
-                    id,
-                    incarnation: Incarnation(0),
-                    alive: false,
-                    has_lived: false,
-                    events_emitted: 0,
-                    causes: Vec::new(),
-                    crash_armed: false,
-                    crash_due: false,
-                    waiting: Vec::new(),
-                }
+        let processes = fixed
+            .into_iter()
+            .chain((0..scenario.job.task_managers).map(ProcessId::TaskManager))
+            .map(|id| Biography {
+                id,
+                incarnation: Incarnation(0),
+                alive: false,
+                has_lived: false,
+                events_emitted: 0,
+                causes: Vec::new(),
+                crash_armed: false,
+                crash_due: false,
+                waiting: Vec::new(),
             });
         Self {
             job: scenario.job.job,

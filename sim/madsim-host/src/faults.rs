@@ -93,7 +93,8 @@ impl Faults {
             }
         }
         let is_due = |(due_ns, _): &(u64, Action)| *due_ns <= now_ns;
-        let (mut due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.actions).into_iter().partition(is_due);
+        let (mut due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.actions).into_iter().partition(is_due);
         self.actions = later;
         due.sort_by_key(|(due_ns, _)| *due_ns);
         for (_, action) in due {

@@ -84,7 +84,9 @@ impl Process {
 
     /// A task's thread is gone.
     fn stop_task(&mut self, attempt: ExecutionAttemptId) {
-        let Some(at) = self.actors.iter().position(|actor| actor.id == ActorId::Task(attempt)) else { return };
+        let Some(at) = self.actors.iter().position(|actor| actor.id == ActorId::Task(attempt)) else {
+            return;
+        };
         let actor = self.actors.remove(at);
         self.timers.cancel_actor(actor.number);
         self.tell(ActorId::World, LeaderEpoch(0), EventKind::ExecutionGone { attempt });
@@ -114,7 +116,9 @@ impl Process {
 
     /// Events of a task to its coordinators were lost: the task fails, as Flink's gateway on the task's side does.
     fn fail_task(&mut self, attempt: ExecutionAttemptId) {
-        let Some(actor) = self.actors.iter_mut().find(|actor| actor.id == ActorId::Task(attempt)) else { return };
+        let Some(actor) = self.actors.iter_mut().find(|actor| actor.id == ActorId::Task(attempt)) else {
+            return;
+        };
         let number = actor.number;
         let mut outbox = Outbox::new();
         if let Body::Task(task) = &mut actor.body {

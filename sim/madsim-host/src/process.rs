@@ -10,11 +10,10 @@ use splitrace_runtime::actor::{Outbox, TurnDecision};
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessAddress, ProcessId};
 use splitrace_runtime::job_master::MainThread;
-use splitrace_runtime::message::{Mail, MainMail, Message, TaskMail, TaskMessage, TaskManagerMail};
+use splitrace_runtime::message::{Mail, MainMail, Message, TaskMail, TaskManagerMail, TaskMessage};
 use splitrace_runtime::session::{Delivery, Frame, Session, SessionConfig, SessionOutput};
 use splitrace_runtime::task_manager::TaskManagerEndpoint;
-use splitrace_sim::outside::high_availability::HighAvailability;
-use splitrace_sim::outside::store::Store;
+use splitrace_sim::outside::{HighAvailability, Store};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -68,7 +67,7 @@ impl Process {
         let job = Arc::clone(&setup.job);
         let outside = match index {
             HIGH_AVAILABILITY => {
-                Some(Outside::HighAvailability(Box::new(HighAvailability::new(&job))))
+                Some(Outside::HighAvailability(Box::new(HighAvailability::new(Arc::clone(&job)))))
             }
             STORE => Some(Outside::Store(Box::new(Store::new(job.sink, job.defects)))),
             _ => None,
@@ -179,7 +178,8 @@ impl Process {
             self.handle_call(call);
             return Step::Turned;
         }
-        let runnable: Vec<usize> = (0..self.actors.len()).filter(|at| self.actors[*at].is_runnable()).collect();
+        let runnable: Vec<usize> =
+            (0..self.actors.len()).filter(|at| self.actors[*at].is_runnable()).collect();
         if runnable.is_empty() {
             return Step::Idle;
         }

@@ -5,8 +5,7 @@ use crate::faults::Faults;
 use crate::node::{address_of, live, now_ns};
 use madsim::runtime::{Handle, Runtime};
 use madsim::task::NodeId;
-use splitrace_invariants::checkers::RunEnd;
-use splitrace_invariants::outcome::{Outcome, PanicPlace};
+use splitrace_invariants::{Exercised, Outcome, PanicPlace, RunEnd, RunStop};
 use splitrace_runtime::config::NANOS_PER_MILLI;
 use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::ids::ProcessId;
@@ -39,6 +38,8 @@ pub struct Exhibit {
     pub event_count: u64,
     /// Records read and made visible.
     pub records: RecordTotals,
+    /// What was exercised.
+    pub exercised: Exercised,
     /// Virtual time at its end in nanoseconds.
     pub virtual_time_ns: u64,
     /// Nodes killed.
@@ -56,6 +57,8 @@ pub fn scenario_of(seed: u64, defects: DefectSet) -> Scenario {
     // The plan is drawn for a faster network; here the same job takes about twice the time.
     scenario.faults.plan_until_ns *= 2;
     scenario.faults.heal_after_ns = scenario.faults.plan_until_ns + 200 * NANOS_PER_MILLI;
+    // Honest runs end within a few seconds, and heartbeats alone would use the turns up in the time of the default.
+    scenario.limits.virtual_time_max_ns = 60_000 * NANOS_PER_MILLI;
     // This host's faults are its own; what the promise reads is whether there are any.
     scenario.faults.task_manager_crashes_max = scenario.faults.task_manager_crashes_max.max(1);
     scenario
@@ -110,7 +113,8 @@ fn simulate(setup: &Arc<Setup>, seed: u64) -> Counts {
 
 async fn drive(setup: Arc<Setup>) -> Counts {
     let handle = Handle::current();
-    let nodes: Vec<NodeId> = (0..setup.court().process_count()).map(|index| build_node(&handle, &setup, index)).collect();
+    let nodes: Vec<NodeId> =
+        (0..setup.court().process_count()).map(|index| build_node(&handle, &setup, index)).collect();
     let faults = setup.scenario.faults;
     let mut faults = Faults::plan(&setup, nodes, faults.plan_until_ns, faults.heal_after_ns);
     let mut ends_at_ns = u64::MAX;
@@ -163,6 +167,7 @@ fn verdict(scenario: &Scenario, court: &mut Court, counts: Counts) -> Exhibit {
         turns: court.turns(),
         event_count: judge.event_count(),
         records: judge.totals(scenario.expected_records()),
+        exercised: judge.exercised(),
         virtual_time_ns: counts.virtual_time_ns,
         crash_count: counts.crash_count,
         clog_count: counts.clog_count,
@@ -173,19 +178,25 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
     if let Some(violation) = court.judge().violation() {
         return Outcome::Violated(violation.clone());
     }
-    if court.is_out_of_turns() {
-        return Outcome::StepLimit { steps: court.turns() };
-    }
     let result = court.judge().job_result().cloned();
-    if result.is_none() && counts.virtual_time_ns > scenario.limits.virtual_time_max_ns {
-        return Outcome::VirtualTimeout { at_ns: counts.virtual_time_ns };
-    }
+    let stop = if court.is_out_of_turns() {
+        RunStop::StepLimit
+    } else if result.is_none() && counts.virtual_time_ns > scenario.limits.virtual_time_max_ns {
+        RunStop::VirtualTimeout
+    } else {
+        RunStop::Quiescent
+    };
     let waiting = court.waiting();
-    let end = RunEnd { job_result: result.clone() };
+    let Some(at) = court.judge().last() else {
+        return Outcome::Deadlocked { waiting };
+    };
+    let end = RunEnd { job_ended: result.clone(), stop, at };
     if let Err(violation) = court.judge_mut().checkers_mut().finish(&end) {
         return Outcome::Violated(violation);
     }
     match result {
+        _ if stop == RunStop::StepLimit => Outcome::StepLimit { steps: court.turns() },
+        None if stop == RunStop::VirtualTimeout => Outcome::VirtualTimeout { at_ns: counts.virtual_time_ns },
         None => Outcome::Deadlocked { waiting },
         Some(JobResult::Finished) => Outcome::Passed,
         Some(JobResult::Failed(cause)) => Outcome::JobFailed { cause },
@@ -196,12 +207,16 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
 /// The court of a run that panicked may be half told: only the panic counts.
 fn panicked(message: &str, seed: u64) -> Exhibit {
     Exhibit {
-        outcome: Outcome::Panicked { place: PanicPlace::Protocol, message: format!("seed {seed}: {message}") },
+        outcome: Outcome::Panicked {
+            place: PanicPlace::Protocol,
+            message: format!("seed {seed}: {message}"),
+        },
         is_success: false,
         trace_hash: 0,
         turns: 0,
         event_count: 0,
         records: RecordTotals::default(),
+        exercised: Exercised::default(),
         virtual_time_ns: 0,
         crash_count: 0,
         clog_count: 0,

@@ -1,6 +1,6 @@
 //! Seeds under madsim: honest runs pass, a seed names one run, and planted defects are found.
 
-use splitrace_invariants::outcome::Outcome;
+use splitrace_invariants::Outcome;
 use splitrace_madsim::{Exhibit, run_seed, scenario_of};
 use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::defects::{Defect, DefectSet};
@@ -11,6 +11,7 @@ use std::ops::Range;
 fn check(seeds: Range<u64>) {
     let mut failures = Vec::new();
     let (mut crashes, mut clogs, mut turns, mut re_read) = (0, 0, 0, 0);
+    let (mut leaders_lost, mut failovers, mut checkpoints) = (0, 0, 0);
     let (mut sinks, mut parallelisms) = (BTreeSet::new(), BTreeSet::new());
     for seed in seeds.clone() {
         let scenario = scenario_of(seed, DefectSet::NONE);
@@ -21,15 +22,23 @@ fn check(seeds: Range<u64>) {
         clogs += exhibit.clog_count;
         turns += exhibit.turns;
         re_read += exhibit.records.re_read;
+        leaders_lost += exhibit.exercised.job_manager_losses;
+        failovers += exhibit.exercised.failovers;
+        checkpoints += exhibit.exercised.checkpoints_completed;
         if !exhibit.is_success {
             failures.push(format!("seed {seed}: {}", exhibit.outcome));
         }
     }
     let count = seeds.end - seeds.start;
-    println!("{count} seeds: {turns} turns, {crashes} nodes killed, {clogs} links clogged, {re_read} records re-read");
+    println!(
+        "{count} seeds: {turns} turns, {crashes} nodes killed, {clogs} links clogged, {leaders_lost} leaders lost, \
+         {failovers} failovers, {checkpoints} checkpoints, {re_read} records re-read"
+    );
     assert!(failures.is_empty(), "{} of {count} seeds failed:\n{}", failures.len(), failures.join("\n"));
     assert!(u64::from(crashes) >= count / 2, "runs in which nothing dies prove nothing");
     assert!(u64::from(clogs) >= count / 4, "runs in which no link is clogged prove little");
+    assert!(leaders_lost >= count / 4 && failovers >= count / 4, "restarts of both kinds have to happen");
+    assert!(checkpoints >= count, "without checkpoints there is nothing to restore");
     assert!(re_read > 0, "a restore has to bring records back");
     assert_eq!(sinks.len(), 2, "both sinks must be among them");
     assert!(parallelisms.len() >= 3, "several parallelisms must be among them: {parallelisms:?}");
@@ -71,8 +80,16 @@ fn find(defect: Defect, seeds: Range<u64>) -> Option<(u64, Exhibit)> {
 
 #[test]
 fn planted_defects_are_found() {
-    for defect in [Defect::CommitterNotIdempotent, Defect::TrackerReturnsNothing, Defect::FinalBatchDropped] {
-        let (seed, exhibit) = find(defect, 0..60).unwrap_or_else(|| panic!("{defect} was not found in 60 seeds"));
+    let defects = [
+        Defect::CommitterNotIdempotent,
+        Defect::TrackerReturnsNothing,
+        Defect::GatewayNeverCloses,
+        Defect::CounterRestartsAtRestored,
+        Defect::NoMoreSplitsLatchKept,
+    ];
+    for defect in defects {
+        let (seed, exhibit) =
+            find(defect, 0..60).unwrap_or_else(|| panic!("{defect} was not found in 60 seeds"));
         println!("{defect} at seed {seed}: {}", exhibit.outcome);
     }
 }
