@@ -32,6 +32,7 @@
 
 mod frame;
 mod incoming;
+mod link_table;
 mod outgoing;
 mod sequence_set;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use frame::{Delivery, Frame, FrameBody, LinkId, SessionOutput};
 use crate::ids::{LeaderEpoch, ProcessAddress};
 use crate::message::{DeliveryOutcome, DeliveryToken, Message, Stream};
 use incoming::{IncomingLink, Route};
+use link_table::LinkTable;
 use outgoing::OutgoingLink;
 use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
@@ -63,10 +65,8 @@ struct Peer {
     generation_seen: u32,
     /// Generations up to this one are refused: they were in use before a reset.
     generation_refused: u32,
-    /// In the order of their streams.
-    outgoing: Vec<OutgoingLink>,
-    /// In the order of their streams.
-    incoming: Vec<IncomingLink>,
+    outgoing: LinkTable<OutgoingLink>,
+    incoming: LinkTable<IncomingLink>,
 }
 
 /// The sessions of one life of a process with all its peers.
@@ -131,15 +131,9 @@ impl Session {
         };
         let epoch = epoch_of(&message);
         let route = Route { me: self.address, peer: to };
+        let generation = self.generation;
         let outgoing = &mut self.peers[index].outgoing;
-        let position = match outgoing.binary_search_by(|link| link.stream.cmp(&stream)) {
-            Ok(position) => position,
-            Err(position) => {
-                outgoing.insert(position, OutgoingLink::new(stream, self.generation, epoch));
-                position
-            }
-        };
-        let link = &mut outgoing[position];
+        let link = outgoing.get_or_insert_with(stream, || OutgoingLink::new(stream, generation, epoch));
         if epoch > link.epoch {
             // Attempts count from 0 in each epoch: this is another execution than the one that used the stream.
             if is_gapless(stream) && link.is_used() {
@@ -178,11 +172,11 @@ impl Session {
                     return;
                 }
                 peer.generation_seen = peer.generation_seen.max(generation);
-                let link = peer.incoming(stream);
+                let link = peer.incoming.get_or_insert_with(stream, || IncomingLink::new(stream));
                 link.receive(route, generation, sequence, cause_sequence, message, accept, out);
             }
             FrameBody::Ack { generation, sequence, accepted } => {
-                if let Some(link) = self.peers[index].outgoing(stream) {
+                if let Some(link) = self.peers[index].outgoing.get_mut(stream) {
                     link.acknowledge(route, generation, sequence, accepted, out);
                 }
             }
@@ -195,7 +189,7 @@ impl Session {
         let Some(peer) = self.peers.iter_mut().find(|peer| peer.address == link.peer) else {
             return;
         };
-        let Some(outgoing) = peer.outgoing(link.stream) else {
+        let Some(outgoing) = peer.outgoing.get_mut(link.stream) else {
             return;
         };
         if !outgoing.is_timer_armed() {
@@ -226,7 +220,7 @@ impl Session {
     /// How many messages have no answer; 0 means that no timer of this session has anything to do.
     #[must_use]
     pub fn outstanding_count(&self) -> usize {
-        self.peers.iter().flat_map(|peer| &peer.outgoing).map(OutgoingLink::outstanding_count).sum()
+        self.peers.iter().flat_map(|peer| peer.outgoing.iter()).map(OutgoingLink::outstanding_count).sum()
     }
 
     /// Feeds the whole state into `hasher`.
@@ -275,30 +269,14 @@ impl Peer {
             address,
             generation_seen: 0,
             generation_refused: 0,
-            outgoing: Vec::new(),
-            incoming: Vec::new(),
+            outgoing: LinkTable::new(),
+            incoming: LinkTable::new(),
         }
-    }
-
-    fn outgoing(&mut self, stream: Stream) -> Option<&mut OutgoingLink> {
-        let position = self.outgoing.binary_search_by(|link| link.stream.cmp(&stream)).ok()?;
-        Some(&mut self.outgoing[position])
-    }
-
-    fn incoming(&mut self, stream: Stream) -> &mut IncomingLink {
-        let position = match self.incoming.binary_search_by(|link| link.stream.cmp(&stream)) {
-            Ok(position) => position,
-            Err(position) => {
-                self.incoming.insert(position, IncomingLink::new(stream));
-                position
-            }
-        };
-        &mut self.incoming[position]
     }
 
     fn drop_links(&mut self, me: ProcessAddress, out: &mut SessionOutput) {
         let route = Route { me, peer: self.address };
-        for link in &mut self.outgoing {
+        for link in self.outgoing.iter_mut() {
             link.abandon(route, out);
         }
         self.outgoing.clear();

@@ -1,0 +1,220 @@
+//! The common face of the stores that records are committed to.
+
+use super::{AppendStore, OutsideDecision, TransactionalStore, VisibleLedger};
+use splitrace_runtime::actor::{Effect, Outbox};
+use splitrace_runtime::config::SinkKind;
+use splitrace_runtime::defects::DefectSet;
+use splitrace_runtime::event::EventKind;
+use splitrace_runtime::ids::{
+    CallId, ExecutionAttemptId, Fence, LeaderEpoch, ProcessAddress, TransactionName,
+};
+use splitrace_runtime::message::{Message, StoreReply, StoreRequest, Stream, TaskMessage};
+use splitrace_runtime::records::RecordRanges;
+use std::hash::{Hash, Hasher};
+
+/// The execution that a call comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Caller {
+    pub(super) attempt: ExecutionAttemptId,
+    pub(super) epoch: LeaderEpoch,
+}
+
+impl Caller {
+    pub(super) const fn fence(self) -> Fence {
+        Fence { leader_epoch: self.epoch, attempt: self.attempt.attempt }
+    }
+}
+
+/// Work in a store that is neither visible nor rolled back.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OpenTransaction {
+    /// Its name.
+    pub name: TransactionName,
+    /// Who works on it.
+    pub fence: Fence,
+    /// Whether only a commit or a recovery can end it.
+    pub prepared: bool,
+    /// What a commit would make visible.
+    pub records: RecordRanges,
+}
+
+/// The outside system of a job's sinks.
+///
+/// Each call that arrives is executed: the session layer has dropped duplicates of frames, and a client that repeats a
+/// call relies on requests being idempotent by name. [`StoreRequest::Append`] is not, which is its point.
+#[derive(Clone, Debug, Hash)]
+pub enum Store {
+    /// The ledger of names that appends records.
+    Append(AppendStore),
+    /// The store of transactions.
+    Transactional(TransactionalStore),
+}
+
+impl Store {
+    /// An empty store.
+    #[must_use]
+    pub fn new(kind: SinkKind, defects: DefectSet) -> Self {
+        match kind {
+            SinkKind::Append => Self::Append(AppendStore::default()),
+            SinkKind::Transactional => Self::Transactional(TransactionalStore::new(defects)),
+        }
+    }
+
+    /// Executes one call and answers it.
+    ///
+    /// # Panics
+    /// When the host routes any other message here, or when a sink of the other kind calls.
+    pub fn handle(
+        &mut self,
+        from: ProcessAddress,
+        message: Message,
+        decision: OutsideDecision,
+        outbox: &mut Outbox,
+    ) {
+        let Message::Store { attempt, epoch, call, request } = message else {
+            panic!("only calls to the store are routed to it: {message:?}");
+        };
+        let caller = Caller { attempt, epoch };
+        let mut events = Vec::new();
+        let reply = if decision.unavailable {
+            StoreReply::Unavailable
+        } else {
+            self.execute(caller, request, &mut events)
+        };
+        debug_assert!(events.is_empty() || reply != StoreReply::Unavailable, "'not now' is without effect");
+        answer(from, caller, call, reply, decision.lose_reply, events, outbox);
+    }
+
+    /// What was made visible.
+    #[must_use]
+    pub const fn visible(&self) -> &VisibleLedger {
+        match self {
+            Self::Append(store) => store.visible(),
+            Self::Transactional(store) => store.visible(),
+        }
+    }
+
+    /// Work that is neither visible nor rolled back, by name; the append store has none.
+    #[must_use]
+    pub fn open_transactions(&self) -> Vec<OpenTransaction> {
+        match self {
+            Self::Append(_) => Vec::new(),
+            Self::Transactional(store) => store.open_transactions(),
+        }
+    }
+
+    /// Feeds the whole state into `hasher`.
+    pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+
+    fn execute(&mut self, caller: Caller, request: StoreRequest, events: &mut Vec<EventKind>) -> StoreReply {
+        match self {
+            Self::Append(store) => store.execute(caller, request, events),
+            Self::Transactional(store) => store.execute(caller, request, events),
+        }
+    }
+}
+
+/// Sends the reply with the last event attached to it; a lost reply leaves the events alone.
+fn answer(
+    to: ProcessAddress,
+    caller: Caller,
+    call: CallId,
+    reply: StoreReply,
+    lost: bool,
+    mut events: Vec<EventKind>,
+    outbox: &mut Outbox,
+) {
+    let last = if lost { None } else { events.pop() };
+    for event in events {
+        outbox.emit(event);
+    }
+    if lost {
+        return;
+    }
+    let Caller { attempt, epoch } = caller;
+    let message = Message::Task { epoch, attempt, message: TaskMessage::StoreReply { call, reply } };
+    let send = Effect::Send { to, stream: Stream::StoreReplies(attempt), message, token: None };
+    match last {
+        Some(event) => outbox.effect_with(send, event),
+        None => outbox.effect(send),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests_support {
+    //! How the tests of both stores call them.
+
+    use super::*;
+    use splitrace_runtime::ids::{AttemptNumber, CheckpointId, OperatorUid, SplitId, SubtaskIndex};
+    use splitrace_runtime::records::Record;
+
+    /// What one call brought about.
+    pub(crate) struct Answer {
+        pub(crate) reply: Option<StoreReply>,
+        pub(crate) events: Vec<EventKind>,
+    }
+
+    pub(crate) fn execution(subtask: u32, attempt: u32) -> ExecutionAttemptId {
+        ExecutionAttemptId {
+            vertex: OperatorUid(0),
+            subtask: SubtaskIndex(subtask),
+            attempt: AttemptNumber(attempt),
+        }
+    }
+
+    pub(crate) fn name(subtask: u32, number: u64) -> TransactionName {
+        TransactionName { writer: execution(subtask, 0).subtask_id(), number: CheckpointId(number) }
+    }
+
+    pub(crate) fn records(ranges: &[(u64, u64)]) -> Vec<Record> {
+        let offsets = ranges.iter().flat_map(|(start, end)| *start..*end);
+        let split = SplitId::default();
+        offsets
+            .map(|offset| Record { split, offset, event_time_ms: 0, key: 0, payload: Vec::new() })
+            .collect()
+    }
+
+    pub(crate) fn call(
+        store: &mut Store,
+        attempt: ExecutionAttemptId,
+        epoch: u32,
+        request: StoreRequest,
+    ) -> Answer {
+        call_with(store, attempt, epoch, request, OutsideDecision::default())
+    }
+
+    pub(crate) fn call_with(
+        store: &mut Store,
+        attempt: ExecutionAttemptId,
+        epoch: u32,
+        request: StoreRequest,
+        decision: OutsideDecision,
+    ) -> Answer {
+        let (epoch, call, mut outbox) = (LeaderEpoch(epoch), CallId(9), Outbox::new());
+        let from = ProcessAddress::HIGH_AVAILABILITY;
+        store.handle(from, Message::Store { attempt, epoch, call, request }, decision, &mut outbox);
+        let mut answer = Answer { reply: None, events: Vec::new() };
+        for output in outbox.drain() {
+            answer.events.extend(output.event);
+            if let Some(effect) = output.effect {
+                let Effect::Send { to, stream, message, token: None } = effect else {
+                    panic!("a store only sends: {effect:?}");
+                };
+                assert_eq!((to, stream), (from, Stream::StoreReplies(attempt)));
+                let Message::Task { epoch: to_epoch, attempt: to_attempt, message } = message else {
+                    panic!("a reply goes to a task: {message:?}");
+                };
+                assert_eq!((to_epoch, to_attempt), (epoch, attempt));
+                let TaskMessage::StoreReply { call: answered, reply } = message else {
+                    panic!("a store only replies: {message:?}");
+                };
+                assert_eq!(answered, call);
+                assert!(answer.reply.replace(reply).is_none(), "one reply per call");
+            }
+        }
+        answer
+    }
+}
