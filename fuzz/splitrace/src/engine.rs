@@ -1,0 +1,198 @@
+//! What the commands need of the simulator, in one place: the verdict of a run in plain words, the marks that a
+//! campaign counts, scenarios from files.
+//!
+//! Only this module knows the simulator's own types for outcomes and for what was exercised. The rest of the binary
+//! counts strings, so a new kind of fault or outcome changes this file alone.
+
+mod stub;
+
+pub use stub::{DemoMode, DemoOptions, RecordTotals, RecordedChoices, ReplayFile, RunReport, Scenario};
+use stub::{Outcome, run_recorded, run_seed, run_with};
+
+use crate::error::CommandError;
+use crate::story::Story;
+use serde::Serialize;
+use splitrace_runtime::defects::Defect;
+use std::path::Path;
+
+/// A run's outcome in plain words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Verdict {
+    /// The outcome's name: `passed`, `violated`, `deadlocked` and so on.
+    pub outcome: String,
+    /// The code of the violated invariant.
+    pub code: Option<String>,
+    /// What happened, in a sentence; empty when the run passed.
+    pub sentence: String,
+    /// The records concerned, as `split-0[3..5]`; empty where there are none.
+    pub records: String,
+    /// Whether the promise of the scenario allows it.
+    pub clean: bool,
+}
+
+impl Verdict {
+    /// Of a run.
+    #[must_use]
+    pub fn of(report: &RunReport) -> Self {
+        match &report.outcome {
+            Outcome::Passed => Self {
+                outcome: "passed".to_owned(),
+                code: None,
+                sentence: String::new(),
+                records: String::new(),
+                clean: true,
+            },
+            Outcome::Violated(violation) => Self {
+                outcome: "violated".to_owned(),
+                code: Some(violation.code.to_string()),
+                sentence: violation.sentence.clone(),
+                records: crate::story::named(&violation.records),
+                clean: false,
+            },
+        }
+    }
+
+    /// One line: `C1 violated: a record became visible twice (split-0[3..5])`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = match &self.code {
+            Some(code) => format!("{code} {}", self.outcome),
+            None => self.outcome.clone(),
+        };
+        if !self.sentence.is_empty() {
+            line.push_str(": ");
+            line.push_str(&self.sentence);
+        }
+        if !self.records.is_empty() {
+            line.push_str(&format!(" (records {})", self.records));
+        }
+        line
+    }
+}
+
+/// The names of what a run exercised, as a campaign counts them; each at most once per run.
+#[must_use]
+pub fn marks(_report: &RunReport) -> Vec<String> {
+    Vec::new()
+}
+
+/// The promise of a run, in one line.
+#[must_use]
+pub fn promise_line(report: &RunReport) -> String {
+    report.promise.to_string()
+}
+
+/// What the promise of a scenario says, line by line.
+#[must_use]
+pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
+    scenario.promise().to_string().lines().map(str::to_owned).collect()
+}
+
+/// Runs a seed.
+#[must_use]
+pub fn run_one(scenario: &Scenario, seed: u64) -> RunReport {
+    run_seed(scenario, seed)
+}
+
+/// Runs recorded choices.
+#[must_use]
+pub fn run_again(scenario: &Scenario, choices: &RecordedChoices) -> RunReport {
+    run_recorded(scenario, choices)
+}
+
+/// Runs a seed and collects its story.
+#[must_use]
+pub fn tell_seed(scenario: &Scenario, seed: u64) -> (RunReport, Story) {
+    let mut story = Story::new(&scenario.job);
+    let report = run_with(scenario, stub::seed_choices(seed), &mut |event| story.observe(event));
+    (report, story)
+}
+
+/// Runs recorded choices and collects their story.
+#[must_use]
+pub fn tell_recorded(scenario: &Scenario, choices: &RecordedChoices) -> (RunReport, Story) {
+    let mut story = Story::new(&scenario.job);
+    let report = run_with(scenario, choices.clone(), &mut |event| story.observe(event));
+    (report, story)
+}
+
+/// A replay file of a run.
+#[must_use]
+pub fn replay_file(scenario: &Scenario, seed: u64, report: RunReport) -> ReplayFile {
+    ReplayFile {
+        version: ReplayFile::VERSION,
+        splitrace: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: Some(seed),
+        scenario: scenario.clone(),
+        choices: report.choices,
+        outcome: report.outcome,
+        trace_hash: report.trace_hash,
+    }
+}
+
+/// Where a replayed run differs from the file's, in a sentence.
+#[must_use]
+pub fn difference(file: &ReplayFile, report: &RunReport) -> Option<String> {
+    if file.outcome != report.outcome {
+        return Some(format!(
+            "it recorded the outcome {:?}, and the replay ends as {:?}",
+            file.outcome, report.outcome
+        ));
+    }
+    (file.trace_hash != report.trace_hash).then(|| {
+        format!(
+            "it recorded the trace hash {:016x}, and the replay's is {:016x}",
+            file.trace_hash, report.trace_hash
+        )
+    })
+}
+
+/// Which scenario a seed runs, with which defects.
+#[derive(Clone, Debug)]
+pub struct ScenarioSource {
+    given: Option<Scenario>,
+    defects: Vec<Defect>,
+}
+
+impl ScenarioSource {
+    /// The given file's scenario, or the one that each seed draws, with these defects beside its own.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no valid scenario.
+    pub fn new(file: Option<&Path>, defects: &[Defect]) -> Result<Self, CommandError> {
+        Ok(Self { given: file.map(read_scenario).transpose()?, defects: defects.to_vec() })
+    }
+
+    /// The scenario of a seed.
+    #[must_use]
+    pub fn scenario(&self, seed: u64) -> Scenario {
+        let mut scenario = self.given.clone().unwrap_or_else(|| Scenario::draw(seed));
+        for defect in &self.defects {
+            scenario.job.defects = scenario.job.defects.with(*defect);
+        }
+        scenario
+    }
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// When it cannot be read or is no valid scenario.
+pub fn read_scenario(path: &Path) -> Result<Scenario, CommandError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| CommandError::UnreadableFile { path: path.to_owned(), source })?;
+    Scenario::from_toml(&text)
+        .map_err(|error| CommandError::BadScenario { path: path.to_owned(), message: error.to_string() })
+}
+
+/// The demo's job under the faults and the network that a seed draws.
+#[must_use]
+pub fn demo_with_faults(seed: u64) -> Scenario {
+    Scenario { job: Scenario::demo(DemoMode::Normal, DemoOptions::default()).job, ..Scenario::draw(seed) }
+}
+
+/// Whether a run's scenario promised exactly-once without a reserve.
+#[must_use]
+pub fn is_full_promise(_report: &RunReport) -> bool {
+    true
+}
