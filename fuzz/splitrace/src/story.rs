@@ -7,7 +7,7 @@
 use crate::timeline::{Row, Rows, Weight};
 use splitrace_runtime::config::JobConfig;
 use splitrace_runtime::event::{Event, EventKind};
-use splitrace_runtime::records::RecordRanges;
+use splitrace_runtime::records::{OffsetRange, RecordRanges};
 use std::fmt::Write;
 
 /// How many rows a story has at most, turns apart.
@@ -21,22 +21,25 @@ pub const LAST_ROWS: usize = 40;
 pub struct Story {
     rows: Rows,
     told: Vec<Row>,
-    reads: ReadLedger,
+    reads: Ledger,
+    visible: Ledger,
 }
 
 impl Story {
     /// For a run of this job.
     #[must_use]
     pub fn new(job: &JobConfig) -> Self {
-        Self { rows: Rows::new(job), told: Vec::new(), reads: ReadLedger::default() }
+        Self { rows: Rows::new(job), told: Vec::new(), reads: Ledger::default(), visible: Ledger::default() }
     }
 
     /// Takes the next event of the run.
     pub fn observe(&mut self, event: &Event) {
-        if let EventKind::RecordsEmitted { range } = &event.kind {
-            for offset in range.start..range.end {
-                self.reads.read(range.split, offset);
+        match &event.kind {
+            EventKind::RecordsEmitted { range } => self.reads.take(*range),
+            EventKind::BecameVisible { records, .. } => {
+                records.ranges().iter().for_each(|range| self.visible.take(*range));
             }
+            _ => {}
         }
         self.told.extend(self.rows.row(event));
     }
@@ -54,8 +57,14 @@ impl Story {
 
     /// What readers read.
     #[must_use]
-    pub const fn reads(&self) -> &ReadLedger {
+    pub const fn reads(&self) -> &Ledger {
         &self.reads
+    }
+
+    /// What became visible outside.
+    #[must_use]
+    pub const fn visible(&self) -> &Ledger {
+        &self.visible
     }
 
     /// The story in at most about [`ROWS_MAX`] lines, or whole.
@@ -102,35 +111,37 @@ fn keep(rows: &[Row], rows_max: usize, last_rows: usize) -> Vec<bool> {
     kept
 }
 
-/// Which records readers handed on, and which of them more than once.
+/// To which records something happened, and to which more than once. It goes record by record: stories are small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ReadLedger {
+pub struct Ledger {
     count: u64,
     once: RecordRanges,
     again: RecordRanges,
 }
 
-impl ReadLedger {
-    fn read(&mut self, split: splitrace_runtime::ids::SplitId, offset: u64) {
-        self.count += 1;
-        if self.once.insert_record(split, offset) {
-            self.again.insert_record(split, offset);
+impl Ledger {
+    fn take(&mut self, range: OffsetRange) {
+        self.count += range.len();
+        for offset in range.start..range.end {
+            if self.once.insert_record(range.split, offset) {
+                self.again.insert_record(range.split, offset);
+            }
         }
     }
 
-    /// How many reads there were, each time counted.
+    /// How often it happened, each time counted.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The records that were read more than once.
+    /// The records to which it happened more than once.
     #[must_use]
     pub const fn again(&self) -> &RecordRanges {
         &self.again
     }
 
-    /// How many reads were not a record's first.
+    /// How often it was not a record's first time.
     #[must_use]
     pub fn repeats(&self) -> u64 {
         self.count - self.once.len()
@@ -187,9 +198,9 @@ mod tests {
 
     #[test]
     fn reading_again_is_counted_per_read_and_named_once() {
-        let mut reads = ReadLedger::default();
-        for offset in [0, 1, 2, 1, 2, 2] {
-            reads.read(SplitId::default(), offset);
+        let mut reads = Ledger::default();
+        for (start, end) in [(0, 3), (1, 3), (2, 3)] {
+            reads.take(OffsetRange { split: SplitId::default(), start, end });
         }
         assert_eq!((reads.count(), reads.repeats(), named(reads.again()).as_str()), (6, 3, "split-0[1..2]"));
     }

@@ -18,6 +18,7 @@ struct DemoResult {
     run: RunResult,
     time_line: Vec<String>,
     re_read: String,
+    committed_again: String,
 }
 
 /// Runs the demo.
@@ -31,6 +32,10 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
     let mut text = time_line.join("\n");
     text.push_str("\n\n");
     tell_reads(&mut text, &story, &result);
+    let twice = story.visible().again();
+    if !twice.is_empty() {
+        writeln!(text, "committed more than once: {}", named(twice)).expect("a string takes all");
+    }
     if !result.verdict.clean {
         writeln!(text, "!!! {}", result.verdict.line()).expect("a string takes all");
     } else if result.verdict.outcome != "passed" {
