@@ -171,10 +171,8 @@ fn failures(summary: &Summary, arguments: &CampaignArguments) -> Vec<FailureResu
 /// A defect counts as found only by an invariant that its registry entry names.
 fn judged(defect: Defect, summary: &Summary) -> DefectResult {
     let entry = defect.entry();
-    let names = |shape: &FailureShape| {
-        shape.code.as_deref().is_some_and(|code| entry.invariants.contains(&code))
-            || (shape.outcome == "deadlocked" && entry.invariants.contains(&"S4"))
-    };
+    let names =
+        |shape: &FailureShape| shape.code.as_deref().is_some_and(|code| entry.invariants.contains(&code));
     let by: Vec<_> = summary.failures.iter().filter(|(shape, _)| names(shape)).collect();
     let mut codes: Vec<String> = by.iter().map(|(shape, _)| shape.name()).collect();
     codes.dedup();

@@ -49,6 +49,7 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
         run: result,
         time_line,
         re_read: named(story.reads().again()),
+        committed_again: named(story.visible().again()),
     };
     Ok(Report::new(text, &json, clean))
 }

@@ -163,7 +163,7 @@ pub fn run_with(scenario: &Scenario, choices: RecordedChoices, _: &mut dyn FnMut
     let seed = choices.0[0];
     let hash = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17);
     let outcome = match scenario.job.defects.iter().next() {
-        Some(defect) if hash % 7 == 0 => Outcome::Violated(Violation {
+        Some(defect) if hash.is_multiple_of(7) => Outcome::Violated(Violation {
             code: defect.entry().invariants[0].into(),
             sentence: format!("split-{} is in 2 places", hash % 4),
             records: RecordRanges::new(),
