@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// Deterministic simulation testing for exactly-once sources and sinks.
 ///
-/// splitrace runs the checkpoint, split-assignment and two-phase-commit protocol of a streaming engine on a virtual
-/// clock and a simulated network, breaks it in every way a cluster can break, and checks after each step that every
-/// split is in exactly one place and every record is committed exactly once. One number, the seed, decides all: the
-/// same seed is the same run, on every machine.
+/// splitrace runs the checkpoint, split-assignment and two-phase-commit protocol of a streaming engine on a
+/// virtual clock and a simulated network, breaks it in every way a cluster can break, and checks after each
+/// step that every split is in exactly one place and every record is committed exactly once. One number, the
+/// seed, decides all: the same seed is the same run, on every machine.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "splitrace",
@@ -84,7 +84,8 @@ pub enum Mode {
     NockptUnbounded,
     /// The committer does not wait until the checkpoint is complete (C3)
     CommitEarly,
-    /// The same failure; transaction numbers restart, but the committer is idempotent: records are lost (K2, C2)
+    /// The same failure; transaction numbers restart, but the committer is idempotent: records are lost (K2,
+    /// C2)
     FailNaiveIdsIdempotent,
     /// A failure without checkpoints: everything is read again
     NockptFail,
@@ -212,7 +213,11 @@ Examples:
 The story is told in virtual time; faults are marked '!!!'. Quieter lines are left out where there are too many.")]
 pub struct ReplayArguments {
     /// A replay file that a campaign wrote
-    #[arg(value_name = "FILE", required_unless_present = "seed", conflicts_with_all = ["seed", "scenario", "defects"])]
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "seed",
+        conflicts_with_all = ["seed", "scenario", "defects"]
+    )]
     pub file: Option<PathBuf>,
     /// Run this seed instead
     #[arg(long, value_name = "N")]

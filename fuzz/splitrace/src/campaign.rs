@@ -1,9 +1,9 @@
 //! Many seeds on many threads, summed up so that the number of threads cannot be told from the result.
 //!
-//! Workers take the next seed from one counter, so what was run is always a gapless range, also when time is up or
-//! Ctrl-C comes. Each worker keeps its own [`Summary`]; merging sums and keeps smallest seeds, which is the same in any
-//! order. Refused: chunks per worker (a stop would leave holes) and a channel of results (a slow reader would hold up
-//! the workers).
+//! Workers take the next seed from one counter, so what was run is always a gapless range, also when time is
+//! up or Ctrl-C comes. Each worker keeps its own [`Summary`]; merging sums and keeps smallest seeds, which is
+//! the same in any order. Refused: chunks per worker (a stop would leave holes) and a channel of results (a
+//! slow reader would hold up the workers).
 
 mod driver;
 mod progress;

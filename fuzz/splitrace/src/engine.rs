@@ -1,8 +1,8 @@
-//! What the commands need of the simulator, in one place: the verdict of a run in plain words, the marks that a
-//! campaign counts, scenarios from files.
+//! What the commands need of the simulator, in one place: the verdict of a run in plain words, the marks that
+//! a campaign counts, scenarios from files.
 //!
-//! Only this module knows the simulator's own types for outcomes and for what was exercised. The rest of the binary
-//! counts strings, so a new kind of fault or outcome changes this file alone.
+//! Only this module knows the simulator's own types for outcomes and for what was exercised. The rest of the
+//! binary counts strings, so a new kind of fault or outcome changes this file alone.
 
 mod stub;
 

@@ -1,4 +1,5 @@
-//! What can be wrong with a command or its input: one clear sentence each, exit code 2, and nothing overwritten.
+//! What can be wrong with a command or its input: one clear sentence each, exit code 2, and nothing
+//! overwritten.
 //!
 //! A violation is no error: it is what the command was asked to look for.
 

@@ -1,9 +1,10 @@
 //! The `splitrace` command as a library: arguments in, a [`report::Report`] and an exit code out.
 //!
-//! A command never prints by itself. It answers a report that knows its text and its JSON, and [`run`] writes it in
-//! one go: so `--format` means the same everywhere, a reader that hangs up (`splitrace replay | head`) can cut no
-//! verdict short, and tests read values instead of scraping a terminal. Refused: printing as one goes, which is
-//! livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on stderr.
+//! A command never prints by itself. It answers a report that knows its text and its JSON, and [`run`] writes
+//! it in one go: so `--format` means the same everywhere, a reader that hangs up (`splitrace replay | head`)
+//! can cut no verdict short, and tests read values instead of scraping a terminal. Refused: printing as one
+//! goes, which is livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on
+//! stderr.
 
 pub mod arguments;
 pub mod bench;
@@ -23,7 +24,8 @@ use std::process::ExitCode;
 
 /// Parses the arguments (the program's name first), runs the command, writes its report.
 ///
-/// The exit code is 0 when all is clean, 1 when a violation was found, 2 when the command or its input is wrong.
+/// The exit code is 0 when all is clean, 1 when a violation was found, 2 when the command or its input is
+/// wrong.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,

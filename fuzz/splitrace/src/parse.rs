@@ -1,4 +1,5 @@
-//! The values of options: seed ranges, durations, defect names. Each refusal is one sentence that says what is expected.
+//! The values of options: seed ranges, durations, defect names. Each refusal is one sentence that says what
+//! is expected.
 
 use splitrace_runtime::defects::{Defect, REGISTRY};
 use std::fmt;

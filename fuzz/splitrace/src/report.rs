@@ -67,7 +67,8 @@ impl Report {
     }
 }
 
-/// Writes to the standard output. A reader that hung up has read what it wanted, so a failed write changes no verdict.
+/// Writes to the standard output. A reader that hung up has read what it wanted, so a failed write changes no
+/// verdict.
 pub fn write_stdout(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -1,8 +1,9 @@
 //! A run told in tens to hundreds of lines.
 //!
-//! A run has thousands of events; its turns (faults, failovers, the fate of checkpoints, the end) are few and are
-//! always told. The room that is left goes to the protocol's steps from the end backwards, because a run stops where
-//! something is violated, and the last rows are told in full detail. What is left out is counted where it would stand.
+//! A run has thousands of events; its turns (faults, failovers, the fate of checkpoints, the end) are few and
+//! are always told. The room that is left goes to the protocol's steps from the end backwards, because a run
+//! stops where something is violated, and the last rows are told in full detail. What is left out is counted
+//! where it would stand.
 
 use crate::timeline::{Row, Rows, Weight};
 use splitrace_runtime::config::JobConfig;
@@ -111,7 +112,8 @@ fn keep(rows: &[Row], rows_max: usize, last_rows: usize) -> Vec<bool> {
     kept
 }
 
-/// To which records something happened, and to which more than once. It goes record by record: stories are small.
+/// To which records something happened, and to which more than once. It goes record by record: stories are
+/// small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
     count: u64,

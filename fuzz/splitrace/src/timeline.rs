@@ -1,9 +1,9 @@
 //! A run as rows of text, in the manner of the time line that the demo job prints on a real Flink cluster.
 //!
-//! [`Rows::row`] is a pure function of one event: no memory, so that a row in the middle of a long story means the same
-//! as in a short one, and each kind can be tested by itself. Refused: merging a request with its answer over several
-//! events, which reads a little better and needs a state machine of its own. Only the source's policy must be known,
-//! as 'start -> sendSplitRequest' and 'push' are the same events.
+//! [`Rows::row`] is a pure function of one event: no memory, so that a row in the middle of a long story
+//! means the same as in a short one, and each kind can be tested by itself. Refused: merging a request with
+//! its answer over several events, which reads a little better and needs a state machine of its own. Only the
+//! source's policy must be known, as 'start -> sendSplitRequest' and 'push' are the same events.
 
 mod job;
 mod task;

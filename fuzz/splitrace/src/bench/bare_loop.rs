@@ -1,8 +1,8 @@
 //! The bare event loop: what a discrete-event simulation costs before it simulates anything.
 //!
-//! A binary heap of (time, number), a few actors that pass messages on, a ChaCha8 latency for each. The simulator's
-//! events per second are told beside this loop's, measured in the same process at the same time, because a ratio
-//! survives a busy machine and an absolute number does not.
+//! A binary heap of (time, number), a few actors that pass messages on, a ChaCha8 latency for each. The
+//! simulator's events per second are told beside this loop's, measured in the same process at the same time,
+//! because a ratio survives a busy machine and an absolute number does not.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};

@@ -24,8 +24,8 @@ pub struct Driven {
     pub end: u64,
 }
 
-/// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed; a seed that
-/// was begun is finished. `done` hears of every seed.
+/// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed; a
+/// seed that was begun is finished. `done` hears of every seed.
 ///
 /// # Panics
 /// When `run` does: a run's own panics are outcomes, so this is a bug of the harness.

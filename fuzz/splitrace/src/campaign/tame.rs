@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_lists_are_whole() {
-        // A kind that is added to the event schema must be added here: the last one of each enum is the last here.
+        // A kind that is added to the event schema must be added here: the last one of each enum is the last
+        // here.
         assert_eq!(
             FAULT_KINDS.map(|fault| fault as usize),
             std::array::from_fn::<usize, 15, _>(|index| index)

@@ -185,7 +185,8 @@ fn judged(defect: Defect, summary: &Summary) -> DefectResult {
     }
 }
 
-/// Runs what is kept once more and writes it. A run is determined by its seed, so nothing large had to be kept.
+/// Runs what is kept once more and writes it. A run is determined by its seed, so nothing large had to be
+/// kept.
 fn write_files(folder: &Folder, source: &ScenarioSource, result: &mut CampaignResult) {
     let seeds: std::collections::BTreeSet<u64> =
         result.summary.failures.values().flat_map(|failure| failure.seeds.iter().copied()).collect();

@@ -16,6 +16,7 @@ pub(super) fn execute() -> Report {
         writeln!(text, "{id:<id_width$}  {codes:<code_width$}  {kind:<10}  {sentence} [{reference}]")
             .expect("a string takes all");
     }
-    text.push_str("\nswitch one on: splitrace campaign --defect ID   (it counts as found only by one of its invariants)\n");
+    text.push_str("\nswitch one on: splitrace campaign --defect ID\n");
+    text.push_str("it counts as found only by one of the invariants that its line names\n");
     Report::new(text, &REGISTRY, true)
 }

@@ -1,7 +1,8 @@
 //! `splitrace replay`: the story of a run, and the proof that it is that run.
 //!
-//! A replay that differs from what was recorded is worse than none: it tells the story of another run. So it is
-//! refused with exit code 2, and no story is told. A seed is run twice, watched and unwatched: watching must not matter.
+//! A replay that differs from what was recorded is worse than none: it tells the story of another run. So it
+//! is refused with exit code 2, and no story is told. A seed is run twice, watched and unwatched: watching
+//! must not matter.
 
 use super::RunResult;
 use super::run::replay_command;

@@ -62,7 +62,8 @@ fn an_assignment_reads_as_in_the_demo_log() {
     assert_eq!(
         shown(true, ENUMERATOR, assigned()).as_deref(),
         Some(
-            "[+ 3.02s] ENUM     SourceCoordinator-Source: range-source   subtask 1 requests a split -> assign split-0[0,40)"
+            "[+ 3.02s] ENUM     SourceCoordinator-Source: range-source   \
+             subtask 1 requests a split -> assign split-0[0,40)"
         )
     );
     assert_eq!(
@@ -81,7 +82,8 @@ fn a_transaction_reads_as_in_the_demo_log() {
     assert_eq!(
         shown(true, ActorId::Task(attempt(1)), prepared).as_deref(),
         Some(
-            "[+ 3.02s] WRITER   Source: range-source -> Map -> Sink: Wri subtask 1 prepareCommit -> s1-chk6 n=18 [37..39, 120..134]"
+            "[+ 3.02s] WRITER   Source: range-source -> Map -> Sink: Wri \
+             subtask 1 prepareCommit -> s1-chk6 n=18 [37..39, 120..134]"
         )
     );
     let empty = EventKind::TransactionPrepared {
