@@ -11,6 +11,7 @@ pub const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A whole job.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JobConfig {
     /// The job.
     pub job: JobId,
@@ -34,8 +35,20 @@ pub struct JobConfig {
     pub defects: DefectSet,
 }
 
+impl JobConfig {
+    /// The operators that have a coordinator, in the order of the graph.
+    pub fn coordinated_operators(&self) -> impl Iterator<Item = OperatorUid> + '_ {
+        self.vertices.iter().flat_map(|vertex| {
+            [Some(vertex.operator), vertex.coordinated.map(|coordinated| coordinated.operator)]
+                .into_iter()
+                .flatten()
+        })
+    }
+}
+
 /// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct VertexConfig {
     /// The uid of the source operator; it names the vertex too.
     pub operator: OperatorUid,
@@ -52,6 +65,7 @@ pub struct VertexConfig {
 
 /// A coordinated operator that is no source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CoordinatedConfig {
     /// Its uid, different from every source's.
     pub operator: OperatorUid,
@@ -63,6 +77,7 @@ pub struct CoordinatedConfig {
 
 /// The range source: `split_count` splits of `records_per_split` consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SourceConfig {
     /// How many splits.
     pub split_count: u32,
@@ -86,6 +101,7 @@ pub enum AssignmentPolicy {
 
 /// What the task of a vertex is given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TaskConfig {
     /// Virtual time between two records of a reader; 0 reads as fast as turns come.
     pub record_interval_ns: u64,
@@ -103,6 +119,7 @@ pub struct TaskConfig {
 
 /// A failure of user code at one record, in the attempts below a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UserFailure {
     /// The offset of the record.
     pub record: u64,
@@ -130,6 +147,7 @@ pub enum FailureMoment {
 
 /// How checkpoints run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
     /// Time between two triggers.
     pub interval_ns: u64,
@@ -147,6 +165,7 @@ pub struct CheckpointConfig {
 
 /// The fixed-delay restart strategy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RestartConfig {
     /// Time between the failure and the reset.
     pub delay_ns: u64,
@@ -166,6 +185,7 @@ pub enum RegionScope {
 
 /// Heartbeats from task managers to the job master.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HeartbeatConfig {
     /// Time between two heartbeats.
     pub interval_ns: u64,

@@ -140,9 +140,28 @@ impl fmt::Display for Defect {
     }
 }
 
-/// The defects that are switched on in a run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+/// The defects that are switched on in a run. Written as the list of their names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DefectSet(u128);
+
+impl Serialize for DefectSet {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names: Vec<&str> = self.iter().map(|defect| defect.entry().id).collect();
+        names.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DefectSet {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<String>::deserialize(deserializer)?
+            .into_iter()
+            .map(|id| {
+                Defect::from_id(&id)
+                    .ok_or_else(|| serde::de::Error::custom(format_args!("there is no defect named '{id}'")))
+            })
+            .collect()
+    }
+}
 
 impl DefectSet {
     /// No defect: an honest run.

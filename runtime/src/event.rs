@@ -4,7 +4,7 @@
 //! run, a madsim run, a real one, and the log of somebody else's engine. Each kind names the invariants that read it.
 //! Schema changes raise [`SCHEMA_VERSION`]; a golden file holds the encoding.
 //!
-//! Order: inside a process by [`Header::sequence`]; between processes by [`Header::cause`]. Never by time: clocks may be
+//! Order: inside a process by [`Header::sequence`]; between processes by [`Header::causes`]. Never by time: clocks may be
 //! skewed, and a checker must give one verdict on every order that those two allow.
 
 use crate::ids::*;
@@ -26,7 +26,7 @@ pub struct Cause {
 }
 
 /// What stands before each event.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u16,
@@ -40,8 +40,8 @@ pub struct Header {
     pub process: ProcessId,
     /// Counts the events of this process over all its lives.
     pub sequence: u64,
-    /// The message that led to it, when it came from another process.
-    pub cause: Option<Cause>,
+    /// What its process had heard of from others since its last event: the messages that led to it.
+    pub causes: Vec<Cause>,
     /// The actor; it names operator, subtask and attempt where it has them.
     pub actor: ActorId,
     /// Virtual time in nanoseconds. For the reader; no checker orders by it.

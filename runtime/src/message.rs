@@ -424,6 +424,8 @@ pub struct DeliveryToken(pub u64);
 pub enum Timer {
     /// Main thread: trigger the next checkpoint.
     CheckpointInterval,
+    /// Main thread: the least pause after the end of a checkpoint is over.
+    CheckpointPause,
     /// Main thread: abort this checkpoint.
     CheckpointTimeout(CheckpointId),
     /// Main thread: the restart delay of this failover is over.
@@ -577,6 +579,8 @@ pub enum TaskManagerMail {
     TaskEnded {
         /// The execution.
         attempt: ExecutionAttemptId,
+        /// The epoch that deployed it: attempt numbers begin anew in each, and a zombie may end late.
+        epoch: LeaderEpoch,
         /// FINISHED or FAILED.
         state: ExecutionState,
         /// Why, when it failed.

@@ -1,1 +1,278 @@
 //! The task: a mailbox and a default action over the chain reader -> map -> writer -> committer.
+//!
+//! One turn handles one mail, or polls the reader when there is none: mail comes before the default action, as in
+//! Flink's `MailboxProcessor`. The timer that wakes the reader is the exception that saves half of all turns: when no
+//! other mail is there, its turn polls at once, so a record costs one turn.
+//!
+//! A step ends at each request whose answer matters. The task is then in a named waiting state ([`TaskStatus`]); the
+//! store's replies and their timers are handled, everything else stays in the mailbox in its order, as if the thread
+//! were blocked. Requests of the writer between two barriers do not block: they go out one by one while records are
+//! taken.
+//!
+//! ```text
+//! Created ─▶ Recommitting ─▶ OpeningWriter ─▶ Running ─┬─▶ PreparingCheckpoint(N) ─▶ Running
+//!                                                      ├─▶ Committing(N) ─▶ Running or Ended
+//!                                                      └─▶ PreparingEndOfInput ─▶ Running (ended input) or Committing
+//! ```
+//! Refused: waiting inside a call (nothing could happen meanwhile that happens to a blocked thread in truth, such as
+//! its death), and an actor per operator (a chain shares one thread, and its order in a checkpoint is the protocol).
+
+mod checkpointing;
+mod committable_collector;
+mod committer_operator;
+mod committing;
+mod coordinated_operator;
+mod ending;
+mod initialization;
+mod mailbox;
+mod map_operator;
+mod reading;
+mod sink_writer_operator;
+mod source_operator;
+mod status;
+mod store_client;
+mod task_error;
+#[cfg(test)]
+mod tests;
+mod user_code;
+
+pub use checkpointing::CheckpointProgress;
+pub use committable_collector::{
+    CheckpointCommittables, CollectedRequest, CommittableCollector, CommittableMessage, CommittableSummary,
+    CommittableWithLineage, RequestState,
+};
+pub use committer_operator::{CommitProgress, CommitterOperator};
+pub use coordinated_operator::CoordinatedOperator;
+pub use mailbox::{MailGate, Mailbox};
+pub use map_operator::MapOperator;
+pub use sink_writer_operator::{QUEUED_REQUESTS_MAX, SinkWriterOperator};
+pub use source_operator::SourceOperator;
+pub use status::TaskStatus;
+pub use store_client::StoreClient;
+pub use task_error::TaskError;
+pub use user_code::UserCode;
+
+use crate::actor::{Actor, Effect, Outbox, TurnDecision};
+use crate::api::sink::WriterInitContext;
+use crate::api::source::ReaderPort;
+use crate::connectors::range_source::RangeReader;
+use crate::connectors::two_phase_sink;
+use crate::event::EventKind;
+use crate::ids::ActorId;
+use crate::message::*;
+use std::hash::{Hash, Hasher};
+
+/// One execution of a subtask.
+#[derive(Clone, Hash, Debug)]
+pub struct Task {
+    descriptor: Box<TaskDescriptor>,
+    status: TaskStatus,
+    mailbox: Mailbox,
+    source: SourceOperator,
+    map: MapOperator,
+    coordinated: Option<CoordinatedOperator>,
+    writer: SinkWriterOperator,
+    committer: CommitterOperator,
+    store: StoreClient,
+    user_code: UserCode,
+    progress: CheckpointProgress,
+    /// The reader returned END_OF_INPUT and the last `prepare_commit` is settled.
+    input_ended: bool,
+}
+
+impl Task {
+    /// A task that has done nothing yet, with the range reader and the two-phase sink; its first turn initialises it.
+    #[must_use]
+    pub fn new(descriptor: TaskDescriptor) -> Self {
+        let reader = RangeReader::create(&descriptor.config, descriptor.pull, descriptor.defects);
+        Self::with_reader(descriptor, reader)
+    }
+
+    /// The same with another reader.
+    #[must_use]
+    pub fn with_reader(descriptor: TaskDescriptor, reader: Box<dyn ReaderPort>) -> Self {
+        let attempt = descriptor.attempt;
+        let config = descriptor.config;
+        let restored = descriptor.restored.as_ref().map(|restored| restored.checkpoint);
+        debug_assert!(
+            restored.is_none() || descriptor.checkpointing,
+            "there is nothing to restore without checkpoints"
+        );
+        let context = WriterInitContext {
+            subtask: attempt.subtask_id(),
+            restored,
+            write_buffer_records: config.write_buffer_records,
+            defects: descriptor.defects,
+        };
+        let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context);
+        Self {
+            status: TaskStatus::Created,
+            mailbox: Mailbox::default(),
+            source: SourceOperator::new(reader),
+            map: MapOperator::new(config.filter_every),
+            coordinated: descriptor.coordinated.map(CoordinatedOperator::new),
+            writer: SinkWriterOperator::new(writer),
+            committer: CommitterOperator::new(committer, config.commit_retries_max),
+            store: StoreClient::new(attempt, descriptor.leader_epoch, config.store_timeout_ns),
+            user_code: UserCode::new(config.user_failure, attempt.attempt),
+            progress: CheckpointProgress::new(restored),
+            input_ended: false,
+            descriptor: Box::new(descriptor),
+        }
+    }
+
+    /// What it was deployed with; the restored state is taken out at the first turn.
+    #[must_use]
+    pub const fn descriptor(&self) -> &TaskDescriptor {
+        &self.descriptor
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub const fn status(&self) -> TaskStatus {
+        self.status
+    }
+
+    /// Whether its thread has ended.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        matches!(self.status, TaskStatus::Ended(_))
+    }
+
+    /// What is owed to it, as a sentence for a deadlock's report; `None` when it owes the next step itself.
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<String> {
+        let subtask = self.descriptor.attempt.subtask_id();
+        let store = match self.status {
+            TaskStatus::Committing(_) | TaskStatus::Recommitting => self.committer.waiting_for(),
+            _ => self.writer.waiting_for(),
+        };
+        if let Some(what) = store {
+            return Some(format!("{subtask} waits for the store's reply to {what}"));
+        }
+        (self.status == TaskStatus::Running && self.input_ended)
+            .then(|| format!("{subtask} waits for a checkpoint after its end of input to complete"))
+    }
+
+    /// An exception ends the task's thread: the task manager is told, nothing else is done any more. Hosts call it to
+    /// inject a failure at any turn. Does nothing when the thread has ended.
+    pub fn fail(&mut self, cause: &str, outbox: &mut Outbox) {
+        if !self.has_ended() {
+            tracing::debug!(attempt = %self.descriptor.attempt, cause, "task failed");
+            self.end(ExecutionState::Failed, Some(cause.to_owned()), outbox);
+        }
+    }
+
+    /// Ends the thread.
+    fn end(&mut self, state: ExecutionState, cause: Option<String>, outbox: &mut Outbox) {
+        debug_assert!(!self.has_ended(), "a thread ends once");
+        debug_assert!(matches!(state, ExecutionState::Finished | ExecutionState::Failed));
+        self.status = TaskStatus::Ended(state);
+        self.mailbox.clear();
+        let attempt = self.descriptor.attempt;
+        let epoch = self.descriptor.leader_epoch;
+        let mail =
+            Mail::TaskManager(TaskManagerMail::TaskEnded { attempt, epoch, state, cause: cause.clone() });
+        let to = ActorId::TaskManager(self.descriptor.task_manager);
+        outbox.effect_with(Effect::Mail { to, mail }, EventKind::TaskEnded { state, cause });
+    }
+
+    /// Whether the default action may run.
+    fn can_poll(&self) -> bool {
+        self.status == TaskStatus::Running
+            && !self.input_ended
+            && self.source.is_available()
+            && self.writer.is_available()
+    }
+
+    fn step(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
+        if self.status == TaskStatus::Created {
+            return self.initialize(outbox);
+        }
+        match self.mailbox.take(self.status.gate()) {
+            None => self.poll(decision, outbox),
+            Some(TaskMail::Timer(Timer::ReaderWake)) => {
+                self.source.wake();
+                if self.mailbox.is_empty() && self.can_poll() { self.poll(decision, outbox) } else { Ok(()) }
+            }
+            Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),
+            Some(TaskMail::Timer(timer)) => {
+                debug_assert!(false, "{timer:?} is no timer of a task");
+                Ok(())
+            }
+            Some(TaskMail::FromNetwork(message)) => self.handle(message, outbox),
+        }
+    }
+
+    fn handle(&mut self, message: TaskMessage, outbox: &mut Outbox) -> Result<(), TaskError> {
+        match message {
+            TaskMessage::OperatorEvent { operator, id, event } => {
+                self.handle_operator_event(operator, id, event, outbox)
+            }
+            TaskMessage::TriggerCheckpoint(checkpoint) => self.trigger_checkpoint(checkpoint, outbox),
+            TaskMessage::NotifyCheckpointComplete(checkpoint) => {
+                self.notify_checkpoint_complete(checkpoint, outbox)
+            }
+            TaskMessage::NotifyCheckpointAborted(checkpoint) => {
+                self.notify_checkpoint_aborted(checkpoint, outbox);
+                Ok(())
+            }
+            TaskMessage::StoreReply { call, reply } => self.store_replied(call, reply, outbox),
+        }
+    }
+
+    /// To the job manager, in one of this execution's streams.
+    fn tell_job_manager(
+        &self,
+        stream: Stream,
+        message: JobManagerMessage,
+        event: Option<EventKind>,
+        outbox: &mut Outbox,
+    ) {
+        let message = Message::JobManager { epoch: self.descriptor.leader_epoch, message };
+        let effect = Effect::Send { to: self.descriptor.job_manager, stream, message, token: None };
+        match event {
+            Some(event) => outbox.effect_with(effect, event),
+            None => outbox.effect(effect),
+        }
+    }
+
+    /// A change of state, in the stream of the subtask's events (ruling 4).
+    fn tell_state(&self, state: ExecutionState, outbox: &mut Outbox) {
+        let attempt = self.descriptor.attempt;
+        let last_acknowledged = self.progress.last_answered;
+        let message = JobManagerMessage::TaskStateChanged { attempt, state, cause: None, last_acknowledged };
+        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
+    }
+}
+
+impl Actor for Task {
+    type Mail = TaskMail;
+
+    fn enqueue(&mut self, mail: TaskMail) {
+        if !self.has_ended() {
+            self.mailbox.push(mail);
+        }
+    }
+
+    fn is_runnable(&self) -> bool {
+        match self.status {
+            TaskStatus::Ended(_) => false,
+            TaskStatus::Created => true,
+            status => self.mailbox.has(status.gate()) || self.can_poll(),
+        }
+    }
+
+    fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
+        debug_assert!(self.is_runnable(), "a turn without anything to do: {:?}", self.status);
+        debug_assert!(decision.batch_size_max >= 1, "a poll may hand on a record");
+        if let Err(error) = self.step(decision, outbox) {
+            self.fail(&error.to_string(), outbox);
+        }
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}

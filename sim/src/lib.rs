@@ -1,3 +1,14 @@
-//! The simulated world: virtual clock, network, faults, outside systems, choices, search and replay.
+//! The simulated world: virtual clock, network, faults, outside systems, choices, runs and replay.
+//!
+//! A run is fully determined by a [`scenario::Scenario`] and [`choices::Choices`]: the same two give the same trace hash on
+//! any machine, in any build, the first time and the thousandth. Nothing here reads a clock, the environment or ambient
+//! randomness, and no state is global.
 
+pub mod choices;
+pub mod judge;
 pub mod outside;
+pub mod replay;
+pub mod run;
+pub mod scenario;
+pub mod testing;
+pub mod world;

@@ -1,1 +1,232 @@
-//! Sinks.
+//! The sink side of the connector traits, typed, and the ports through which the protocol sees them as bytes.
+//!
+//! Connector logic is pure: it *asks* for store requests through a [`SinkIo`] and is told what became of them. The
+//! operator sends the requests one after the other, waits where Flink's task thread would block, and takes care of
+//! timeouts. Refused: an `async` writer (it could not be cloned, hashed or compared) and a writer that is handed the
+//! store (it would have to block the step).
+//!
+//! ```text
+//! record ─▶ SinkWriter::write ─▶ SinkIo ─▶ store
+//! barrier ▶ flush, prepare_commit ─▶ committable (bytes) ─▶ Committer::commit ─▶ SinkIo ─▶ store
+//! ```
+
+mod adapter;
+mod commit_request;
+mod port;
+mod state;
+
+pub use adapter::{CommitterAdapter, WriterAdapter};
+pub use commit_request::{CommitRequest, CommitSignal};
+pub use port::{CommittablePayload, CommitterPort, PreparedCommit, PreparedCommittable, WriterPort};
+pub use state::{
+    HeldCommittable, SinkStateError, committables_held, decode_committer_state, encode_committer_state,
+    encode_writer_state, writer_records_held,
+};
+
+use crate::defects::DefectSet;
+use crate::ids::{CheckpointId, SubtaskId, TransactionName};
+use crate::message::{StoreReply, StoreRequest};
+use crate::records::{Record, RecordRanges};
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// Where connector logic puts the requests that it wants sent, in order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SinkIo {
+    requests: VecDeque<StoreRequest>,
+}
+
+impl SinkIo {
+    /// Asks for a request behind those that were asked for before.
+    pub fn ask(&mut self, request: StoreRequest) {
+        self.requests.push_back(request);
+    }
+
+    /// Takes the oldest request that is not sent yet.
+    pub fn next_request(&mut self) -> Option<StoreRequest> {
+        self.requests.pop_front()
+    }
+
+    /// How many requests are not sent yet.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Whether every request has been sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+}
+
+/// What became of a store request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StoreAnswer {
+    /// The store did it now, or had done it before.
+    Done {
+        /// Whether it had been done before.
+        before: bool,
+    },
+    /// A newer fence is known for the writer.
+    Fenced,
+    /// The store knows no such transaction in the needed state.
+    NotFound,
+    /// The store did nothing and asks to be asked again.
+    Unavailable,
+    /// No reply came in time: it may have been done.
+    Unknown,
+}
+
+impl From<StoreReply> for StoreAnswer {
+    fn from(reply: StoreReply) -> Self {
+        match reply {
+            StoreReply::Done => Self::Done { before: false },
+            StoreReply::AlreadyDone => Self::Done { before: true },
+            StoreReply::Fenced => Self::Fenced,
+            StoreReply::NotFound => Self::NotFound,
+            StoreReply::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+/// What a writer makes of an answer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WriterVerdict {
+    /// The request is settled.
+    Settled,
+    /// Send the same request again, as a new call.
+    AskAgain,
+    /// The writer cannot go on; the task fails with this cause.
+    Failed(String),
+}
+
+/// What a sink is told when it makes a writer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriterInitContext {
+    /// The parallel instance that writes.
+    pub subtask: SubtaskId,
+    /// The checkpoint that the task restores, if any (FACT 62).
+    pub restored: Option<CheckpointId>,
+    /// How many records a writer may gather before it sends them out.
+    pub write_buffer_records: u32,
+    /// The planted defects.
+    pub defects: DefectSet,
+}
+
+/// Flink's `Sink` with the two-phase capabilities: it makes writers and committers that understand each other.
+pub trait Sink {
+    /// What is handed from the writer to the committer.
+    type Committable: SinkCommittable;
+    /// The writer.
+    type Writer: CommittingSinkWriter<Committable = Self::Committable>;
+    /// The committer.
+    type Committer: Committer<Committable = Self::Committable>;
+
+    /// Makes the writer of one subtask.
+    fn create_writer(&self, context: &WriterInitContext) -> Self::Writer;
+
+    /// Makes a committer; it is made before the writer (FACT 63).
+    fn create_committer(&self, context: &WriterInitContext) -> Self::Committer;
+}
+
+/// Flink's `SinkWriter`. Its [`Hash`] is its whole state: forks are compared by it.
+pub trait SinkWriter: Clone + Debug + Hash + Send + Sync + 'static {
+    /// The transaction that the next record goes into.
+    fn transaction(&self) -> TransactionName;
+
+    /// Called once, before everything else; `keep` names the transactions that the restored checkpoint holds. The
+    /// task waits until what is asked for here is settled.
+    fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo);
+
+    /// Takes one record.
+    fn write(&mut self, record: Record, io: &mut SinkIo);
+
+    /// Event time has reached `watermark_ms`.
+    fn write_watermark(&mut self, watermark_ms: u64, io: &mut SinkIo) {
+        let _ = (watermark_ms, io);
+    }
+
+    /// Hands everything that is still held to the store, before each `prepare_commit` (FACT 59). `end_of_input` is
+    /// true once, for the last one (FACT 60).
+    fn flush(&mut self, end_of_input: bool, io: &mut SinkIo);
+
+    /// The writer's state, with the records that live nowhere but in it; empty for a writer that hands everything
+    /// over at each `prepare_commit`.
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> RecordRanges {
+        let _ = checkpoint;
+        RecordRanges::new()
+    }
+
+    /// Judges the answer to a request of this writer. By default every request is idempotent: it is asked again until
+    /// it is settled, and a fence or an unknown transaction ends the writer.
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
+        match answer {
+            StoreAnswer::Done { .. } => WriterVerdict::Settled,
+            StoreAnswer::Unavailable | StoreAnswer::Unknown => WriterVerdict::AskAgain,
+            StoreAnswer::Fenced => {
+                WriterVerdict::Failed("the writer is fenced by a newer attempt".to_owned())
+            }
+            StoreAnswer::NotFound => {
+                WriterVerdict::Failed(format!("the store lost the transaction of {}", request_name(request)))
+            }
+        }
+    }
+}
+
+/// Flink's `CommittingSinkWriter` (`TwoPhaseCommittingSink.PrecommittingSinkWriter` before).
+pub trait CommittingSinkWriter: SinkWriter {
+    /// What a commit needs.
+    type Committable: SinkCommittable;
+
+    /// Ends the current transaction and begins to count the next one. What it returns counts only once every request
+    /// asked for so far is settled; the operator waits for that.
+    fn prepare_commit(&mut self, io: &mut SinkIo) -> Vec<Self::Committable>;
+}
+
+/// A committable with its versioned serialiser and what the census must know of it.
+pub trait SinkCommittable: Clone + Debug + Sized {
+    /// The version that [`SinkCommittable::to_bytes`] writes.
+    const VERSION: u32;
+
+    /// The transaction that a commit ends.
+    fn transaction(&self) -> TransactionName;
+
+    /// The records that a commit makes visible.
+    fn records_held(&self) -> RecordRanges;
+
+    /// Its bytes.
+    fn to_bytes(&self) -> Vec<u8>;
+
+    /// The committable in these bytes.
+    ///
+    /// # Errors
+    /// When the version is unknown or the bytes are not what that version writes.
+    fn from_bytes(version: u32, bytes: &[u8]) -> Result<Self, SinkStateError>;
+}
+
+/// Flink's `Committer`, cut where Flink's blocks: it asks, and later it is told the answer and signals.
+pub trait Committer: Clone + Debug + Hash + Send + Sync + 'static {
+    /// What a commit needs.
+    type Committable: SinkCommittable;
+
+    /// Asks for exactly one store request for this committable. It must be safe to ask again.
+    fn commit(&mut self, request: &CommitRequest<Self::Committable>, io: &mut SinkIo);
+
+    /// The answer has come: signal on the request what it means. No signal means committed.
+    fn answered(&mut self, request: &mut CommitRequest<Self::Committable>, answer: StoreAnswer);
+}
+
+/// The transaction a request is about, for sentences.
+fn request_name(request: &StoreRequest) -> String {
+    match request {
+        StoreRequest::AppendIfAbsent { name, .. }
+        | StoreRequest::Append { name, .. }
+        | StoreRequest::Begin { name }
+        | StoreRequest::Write { name, .. }
+        | StoreRequest::Prepare { name, .. }
+        | StoreRequest::Commit { name } => name.to_string(),
+        StoreRequest::InitTransactions { writer, .. } => format!("writer {writer}"),
+    }
+}

@@ -1,1 +1,186 @@
-//! Stub.
+//! The range source: split `i` holds the numbers `i * n .. (i + 1) * n`. It is the demo of Flink's protocol, and the
+//! source of every simulated job.
+//!
+//! A record's offset is the number itself, so that provenance needs no table. An unbounded source has splits without an
+//! end worth the name; there each split still has its own identity, though their numbers overlap.
+
+mod enumerator;
+mod reader;
+
+pub use enumerator::RangeEnumerator;
+pub use reader::RangeReader;
+
+use crate::api::source::{
+    Boundedness, EnumeratorAdapter, EnumeratorPort, ReaderAdapter, ReaderPort, SimpleVersionedSerializer,
+    Source, SourceSplit,
+};
+use crate::api::source_state::StateError;
+use crate::config::{AssignmentPolicy, SourceConfig, TaskConfig, VertexConfig};
+use crate::defects::DefectSet;
+use crate::ids::{OperatorUid, SplitId};
+use crate::records::SplitPosition;
+
+/// Where the splits of an unbounded source end: never reached, and far from overflow.
+pub const UNBOUNDED_END: u64 = u64::MAX / 2;
+
+/// A range of numbers, of which `at.position` is read next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RangeSplit {
+    /// Identity, next number, and the number behind the last one.
+    pub at: SplitPosition,
+}
+
+impl SourceSplit for RangeSplit {
+    fn at(&self) -> SplitPosition {
+        self.at
+    }
+}
+
+/// How a [`RangeSplit`] is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RangeSplitSerializer;
+
+impl SimpleVersionedSerializer<RangeSplit> for RangeSplitSerializer {
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn serialize(&self, value: &RangeSplit) -> Vec<u8> {
+        postcard::to_stdvec(&value.at).expect("plain numbers always encode")
+    }
+
+    fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<RangeSplit, StateError> {
+        if version != self.version() {
+            return Err(StateError::UnknownVersion(version));
+        }
+        Ok(RangeSplit { at: postcard::from_bytes(bytes)? })
+    }
+}
+
+/// The enumerator keeps nothing beside its splits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NothingSerializer;
+
+impl SimpleVersionedSerializer<()> for NothingSerializer {
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn serialize(&self, (): &()) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<(), StateError> {
+        if version != self.version() {
+            return Err(StateError::UnknownVersion(version));
+        }
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(StateError::Malformed(format!("{} bytes too many", bytes.len())))
+        }
+    }
+}
+
+/// The source. A task knows nothing of the plan, so a source made for a reader plans no split.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RangeSource {
+    /// The operator; it is in every split's identity.
+    pub operator: OperatorUid,
+    /// The plan.
+    pub plan: SourceConfig,
+    /// Virtual time between two records of a reader; 0 for none.
+    pub record_interval_ns: u64,
+    /// The planted defects.
+    pub defects: DefectSet,
+}
+
+impl RangeSource {
+    /// All splits at their start, in order.
+    #[must_use]
+    pub fn plan_splits(&self) -> Vec<RangeSplit> {
+        let plan = self.plan;
+        let split = |index: u32| {
+            let position = u64::from(index) * plan.records_per_split;
+            let end = if plan.bounded { position + plan.records_per_split } else { UNBOUNDED_END };
+            debug_assert!(position <= end, "the plan is far below the far end");
+            RangeSplit {
+                at: SplitPosition { split: SplitId { operator: self.operator, index }, position, end },
+            }
+        };
+        (0..plan.split_count).map(split).collect()
+    }
+}
+
+impl Source for RangeSource {
+    type Split = RangeSplit;
+    type EnumeratorExtra = ();
+    type Enumerator = RangeEnumerator;
+    type Reader = RangeReader;
+    type SplitSerializer = RangeSplitSerializer;
+    type ExtraSerializer = NothingSerializer;
+
+    fn boundedness(&self) -> Boundedness {
+        if self.plan.bounded { Boundedness::Bounded } else { Boundedness::ContinuousUnbounded }
+    }
+
+    fn create_enumerator(&self) -> RangeEnumerator {
+        RangeEnumerator::create(*self)
+    }
+
+    fn restore_enumerator(&self, pending: Vec<RangeSplit>, _extra: Option<()>) -> RangeEnumerator {
+        RangeEnumerator::restore(*self, pending)
+    }
+
+    fn create_reader(&self) -> RangeReader {
+        RangeReader::new(self.record_interval_ns, self.plan.policy == AssignmentPolicy::Pull, self.defects)
+    }
+
+    fn split_serializer(&self) -> RangeSplitSerializer {
+        RangeSplitSerializer
+    }
+
+    fn extra_serializer(&self) -> NothingSerializer {
+        NothingSerializer
+    }
+}
+
+/// The enumerator of a vertex: restored from stored bytes, or created anew without them.
+///
+/// # Errors
+/// When the stored bytes are wrong.
+pub fn range_enumerator(
+    config: &VertexConfig,
+    defects: DefectSet,
+    restored: Option<&[u8]>,
+) -> Result<Box<dyn EnumeratorPort>, StateError> {
+    let source = RangeSource {
+        operator: config.operator,
+        plan: config.source,
+        record_interval_ns: config.task.record_interval_ns,
+        defects,
+    };
+    Ok(Box::new(match restored {
+        Some(state) => EnumeratorAdapter::restore(source, state)?,
+        None => EnumeratorAdapter::create(source),
+    }))
+}
+
+impl RangeReader {
+    /// A reader as a task runs it. `pull`: it asks for splits when it is idle.
+    #[must_use]
+    pub fn create(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<dyn ReaderPort> {
+        let policy = if pull { AssignmentPolicy::Pull } else { AssignmentPolicy::Push };
+        let plan = SourceConfig { split_count: 0, records_per_split: 0, policy, bounded: true };
+        let record_interval_ns = config.record_interval_ns;
+        Box::new(ReaderAdapter::new(RangeSource {
+            operator: OperatorUid::default(),
+            plan,
+            record_interval_ns,
+            defects,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

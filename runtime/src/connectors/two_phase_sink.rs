@@ -1,1 +1,91 @@
-//! Stub.
+//! The two-phase-commit sink of the demo, in two kinds that share their committables' encoding.
+//!
+//! *Append* (the demo's shared map): the writer gathers records in memory, the committable carries them, a commit
+//! appends them under the transaction's name in one atomic operation. *Transactional*: the writer sends records into
+//! an open transaction of the store, `prepare` makes it durable, the committable is its name.
+//!
+//! Names follow `s{subtask}-chk{n}`: n starts at the restored checkpoint + 1 and goes one up at each `prepare_commit`,
+//! empty or not (FACT 60, 100). It may lag the checkpoint that carries it but never exceeds it, so that a committed
+//! name is never used again; one that was prepared and lost may be, which is why a transactional writer has the store
+//! roll back what the restored checkpoint does not hold before it writes.
+
+mod append_writer;
+mod committable;
+mod committer;
+mod transactional_writer;
+
+pub use append_writer::AppendWriter;
+pub use committable::{TwoPhaseCommittable, records_held};
+pub use committer::TwoPhaseCommitter;
+pub use transactional_writer::TransactionalWriter;
+
+use crate::api::sink::{CommitterAdapter, CommitterPort, Sink, WriterAdapter, WriterInitContext, WriterPort};
+use crate::config::SinkKind;
+use crate::defects::Defect;
+use crate::ids::{CheckpointId, TransactionName};
+
+/// The sink whose commits carry the records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AppendSink;
+
+impl Sink for AppendSink {
+    type Committable = TwoPhaseCommittable;
+    type Writer = AppendWriter;
+    type Committer = TwoPhaseCommitter;
+
+    fn create_writer(&self, context: &WriterInitContext) -> AppendWriter {
+        AppendWriter::new(context)
+    }
+
+    fn create_committer(&self, context: &WriterInitContext) -> TwoPhaseCommitter {
+        TwoPhaseCommitter::new(context.defects)
+    }
+}
+
+/// The sink whose records wait in the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionalSink;
+
+impl Sink for TransactionalSink {
+    type Committable = TwoPhaseCommittable;
+    type Writer = TransactionalWriter;
+    type Committer = TwoPhaseCommitter;
+
+    fn create_writer(&self, context: &WriterInitContext) -> TransactionalWriter {
+        TransactionalWriter::new(context)
+    }
+
+    fn create_committer(&self, context: &WriterInitContext) -> TwoPhaseCommitter {
+        TwoPhaseCommitter::new(context.defects)
+    }
+}
+
+/// The writer and the committer of one subtask, behind bytes.
+#[must_use]
+pub fn create_ports(
+    kind: SinkKind,
+    context: &WriterInitContext,
+) -> (Box<dyn WriterPort>, Box<dyn CommitterPort>) {
+    fn ports<S: Sink>(
+        sink: &S,
+        context: &WriterInitContext,
+    ) -> (Box<dyn WriterPort>, Box<dyn CommitterPort>) {
+        let committer = Box::new(CommitterAdapter(sink.create_committer(context)));
+        (Box::new(WriterAdapter(sink.create_writer(context))), committer)
+    }
+    match kind {
+        SinkKind::Append => ports(&AppendSink, context),
+        SinkKind::Transactional => ports(&TransactionalSink, context),
+    }
+}
+
+/// The name of a writer's first transaction.
+fn first_transaction(context: &WriterInitContext) -> TransactionName {
+    let number = if context.defects.has(Defect::TransactionIdsRestart) {
+        CheckpointId(1)
+    } else {
+        context.restored.unwrap_or_default().next()
+    };
+    debug_assert!(number.0 >= 1, "Flink counts checkpoints from 1");
+    TransactionName { writer: context.subtask, number }
+}

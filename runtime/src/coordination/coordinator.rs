@@ -1,1 +1,84 @@
-//! Stub.
+//! A coordinator as an actor: one inbox, and behind it the coordinator of a source or of an operator that is no source.
+
+use super::event_coordinator::EventCoordinator;
+use super::source_coordinator::SourceCoordinator;
+use crate::actor::{Actor, Outbox, TurnDecision};
+use crate::ids::OperatorUid;
+use crate::message::{CoordinatorMail, SharedJobConfig};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+
+/// What a coordinator does with its mail.
+#[derive(Clone, Debug, Hash)]
+enum Role {
+    Source(SourceCoordinator),
+    Events(EventCoordinator),
+}
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Coordinator {
+    mailbox: VecDeque<CoordinatorMail>,
+    role: Role,
+}
+
+impl Coordinator {
+    /// The coordinator of an operator of the job, waiting for its `Start`.
+    ///
+    /// # Panics
+    /// When the job has no such operator.
+    #[must_use]
+    pub fn new(config: SharedJobConfig, operator: OperatorUid) -> Self {
+        let vertex = super::vertex_of(&config, operator);
+        let role = match vertex.coordinated {
+            Some(coordinated) if coordinated.operator == operator => {
+                Role::Events(EventCoordinator::new(coordinated, vertex.parallelism))
+            }
+            _ => Role::Source(SourceCoordinator::new(config, operator)),
+        };
+        Self { mailbox: VecDeque::new(), role }
+    }
+
+    /// How many assignments its tracker remembers, for bounds on memory; 0 without a tracker.
+    #[must_use]
+    pub fn tracked_split_count(&self) -> usize {
+        match &self.role {
+            Role::Source(source) => source.tracked_split_count(),
+            Role::Events(_) => 0,
+        }
+    }
+}
+
+impl Actor for Coordinator {
+    type Mail = CoordinatorMail;
+
+    fn enqueue(&mut self, mail: CoordinatorMail) {
+        // A new generation closes the old one, and what is in its inbox is not handled any more (FACT 50).
+        if matches!(mail, CoordinatorMail::Start { .. }) {
+            self.mailbox.clear();
+        }
+        self.mailbox.push_back(mail);
+    }
+
+    fn is_runnable(&self) -> bool {
+        !self.mailbox.is_empty()
+    }
+
+    fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
+        debug_assert!(decision.batch_size_max > 0);
+        debug_assert!(self.is_runnable(), "a turn needs mail");
+        let Some(mail) = self.mailbox.pop_front() else { return };
+        match &mut self.role {
+            Role::Source(source) => source.handle(mail, outbox),
+            Role::Events(events) => events.handle(mail, outbox),
+        }
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests;

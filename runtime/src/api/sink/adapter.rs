@@ -1,0 +1,125 @@
+//! From the typed traits to the ports: the one place where committables become bytes and come back.
+
+use super::*;
+use std::hash::Hasher;
+
+/// A typed writer as a [`WriterPort`].
+#[derive(Clone, Debug)]
+pub struct WriterAdapter<W>(pub W);
+
+impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
+    fn transaction(&self) -> TransactionName {
+        self.0.transaction()
+    }
+
+    fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo) {
+        self.0.open(keep, io);
+    }
+
+    fn write(&mut self, records: &mut Vec<Record>, io: &mut SinkIo) {
+        for record in records.drain(..) {
+            self.0.write(record, io);
+        }
+    }
+
+    fn write_watermark(&mut self, watermark_ms: u64, io: &mut SinkIo) {
+        self.0.write_watermark(watermark_ms, io);
+    }
+
+    fn flush(&mut self, end_of_input: bool, io: &mut SinkIo) {
+        self.0.flush(end_of_input, io);
+    }
+
+    fn prepare_commit(&mut self, io: &mut SinkIo) -> PreparedCommit {
+        let transaction = self.0.transaction();
+        let mut prepared =
+            PreparedCommit { transaction, records: RecordRanges::new(), committables: Vec::new() };
+        for committable in self.0.prepare_commit(io) {
+            let records = committable.records_held();
+            let overlap = prepared.records.extend(&records);
+            debug_assert!(overlap.is_none(), "two committables of one prepare_commit hold {overlap:?}");
+            prepared.committables.push(PreparedCommittable { payload: to_payload(&committable), records });
+        }
+        debug_assert!(self.0.transaction() > transaction, "each prepare_commit counts one up (FACT 100)");
+        prepared
+    }
+
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<u8> {
+        encode_writer_state(&self.0.snapshot_state(checkpoint))
+    }
+
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
+        self.0.answered(request, answer)
+    }
+
+    fn clone_box(&self) -> Box<dyn WriterPort> {
+        Box::new(self.clone())
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.0.hash(&mut hasher);
+    }
+}
+
+/// A typed committer as a [`CommitterPort`].
+#[derive(Clone, Debug)]
+pub struct CommitterAdapter<C>(pub C);
+
+impl<C: Committer> CommitterPort for CommitterAdapter<C> {
+    fn commit(
+        &mut self,
+        payload: &CommittablePayload,
+        retries: u32,
+        io: &mut SinkIo,
+    ) -> Result<(), SinkStateError> {
+        let before = io.len();
+        let request = CommitRequest::new(from_payload::<C::Committable>(payload)?, retries);
+        self.0.commit(&request, io);
+        debug_assert_eq!(io.len(), before + 1, "a commit is exactly one store request");
+        Ok(())
+    }
+
+    fn answered(
+        &mut self,
+        payload: &mut CommittablePayload,
+        retries: &mut u32,
+        answer: StoreAnswer,
+    ) -> Result<CommitSignal, SinkStateError> {
+        let mut request = CommitRequest::new(from_payload::<C::Committable>(payload)?, *retries);
+        self.0.answered(&mut request, answer);
+        debug_assert!(request.number_of_retries() >= *retries, "retries only grow");
+        *retries = request.number_of_retries();
+        if request.is_updated() {
+            *payload = to_payload(request.committable());
+        }
+        Ok(request.signal())
+    }
+
+    fn records_held(&self, payload: &CommittablePayload) -> Result<RecordRanges, SinkStateError> {
+        Ok(from_payload::<C::Committable>(payload)?.records_held())
+    }
+
+    fn clone_box(&self) -> Box<dyn CommitterPort> {
+        Box::new(self.clone())
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.0.hash(&mut hasher);
+    }
+}
+
+fn to_payload<C: SinkCommittable>(committable: &C) -> CommittablePayload {
+    CommittablePayload {
+        transaction: committable.transaction(),
+        version: C::VERSION,
+        bytes: committable.to_bytes(),
+    }
+}
+
+fn from_payload<C: SinkCommittable>(payload: &CommittablePayload) -> Result<C, SinkStateError> {
+    let committable = C::from_bytes(payload.version, &payload.bytes)?;
+    debug_assert_eq!(committable.transaction(), payload.transaction, "the payload names its committable");
+    Ok(committable)
+}

@@ -1,0 +1,168 @@
+//! Encodings of sink state: a version byte, then postcard. No bytes at all stand for an empty state.
+//!
+//! What the census reads comes from [`committables_held`] and [`writer_records_held`], which decode the *stored*
+//! bytes: a serialiser that loses a record is seen.
+
+use super::port::CommittablePayload;
+use crate::connectors::two_phase_sink;
+use crate::ids::{CheckpointId, TransactionName};
+use crate::records::RecordRanges;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The version of the committer's state.
+const COMMITTER_STATE_VERSION: u8 = 1;
+/// The version of the writer's state.
+const WRITER_STATE_VERSION: u8 = 1;
+
+/// Why sink bytes cannot be read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+pub enum SinkStateError {
+    /// The bytes were written by a version that this build does not know.
+    #[error("unknown version {version} of {what}")]
+    UnknownVersion {
+        /// Of what.
+        what: &'static str,
+        /// The version found.
+        version: u32,
+    },
+    /// The bytes are not what their version writes.
+    #[error("{what} cannot be read: {cause}")]
+    Malformed {
+        /// What.
+        what: &'static str,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// One committable in the committer's state (`streaming_committer_raw_states`, FACT 80).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HeldCommittable {
+    /// The checkpoint under which the collector files it.
+    pub checkpoint: CheckpointId,
+    /// How many retry signals it has had; kept across restarts (FACT 71).
+    pub retries: u32,
+    /// The committable.
+    pub payload: CommittablePayload,
+}
+
+/// Encodes the committer's state.
+#[must_use]
+pub fn encode_committer_state(held: &[HeldCommittable]) -> Vec<u8> {
+    if held.is_empty() { Vec::new() } else { encode(COMMITTER_STATE_VERSION, held) }
+}
+
+/// Decodes the committer's state.
+///
+/// # Errors
+/// When the version is unknown or the bytes are damaged.
+pub fn decode_committer_state(bytes: &[u8]) -> Result<Vec<HeldCommittable>, SinkStateError> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    decode("committer state", COMMITTER_STATE_VERSION, bytes)
+}
+
+/// Encodes the writer's state: the records that live nowhere but in the writer.
+#[must_use]
+pub fn encode_writer_state(records: &RecordRanges) -> Vec<u8> {
+    if records.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, records) }
+}
+
+/// The committables in a committer's stored state, with the records that each commit makes visible.
+///
+/// # Errors
+/// When the bytes cannot be read.
+pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRanges)>, SinkStateError> {
+    let held = decode_committer_state(bytes)?;
+    held.iter()
+        .map(|held| {
+            // The one connector there is; a second one brings a tag into the payload.
+            let records = two_phase_sink::records_held(held.payload.version, &held.payload.bytes)?;
+            Ok((held.payload.transaction, records))
+        })
+        .collect()
+}
+
+/// The records in a writer's stored state.
+///
+/// # Errors
+/// When the bytes cannot be read.
+pub fn writer_records_held(bytes: &[u8]) -> Result<RecordRanges, SinkStateError> {
+    if bytes.is_empty() {
+        return Ok(RecordRanges::new());
+    }
+    decode("writer state", WRITER_STATE_VERSION, bytes)
+}
+
+fn encode<T: Serialize + ?Sized>(version: u8, value: &T) -> Vec<u8> {
+    let bytes = postcard::to_extend(value, vec![version]).expect("plain data always serialises");
+    debug_assert_eq!(bytes.first(), Some(&version), "the version stands first");
+    bytes
+}
+
+fn decode<T: DeserializeOwned>(what: &'static str, known: u8, bytes: &[u8]) -> Result<T, SinkStateError> {
+    let (&version, rest) = bytes.split_first().expect("the caller has dealt with empty bytes");
+    if version != known {
+        return Err(SinkStateError::UnknownVersion { what, version: u32::from(version) });
+    }
+    match postcard::take_from_bytes(rest) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, surplus)) => {
+            Err(SinkStateError::Malformed { what, cause: format!("{} surplus bytes", surplus.len()) })
+        }
+        Err(error) => Err(SinkStateError::Malformed { what, cause: error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::sink::SinkCommittable;
+    use crate::connectors::two_phase_sink::TwoPhaseCommittable;
+    use crate::ids::SplitId;
+    use crate::records::OffsetRange;
+    use proptest::prelude::*;
+
+    fn ranges(spans: &[(u64, u64)]) -> RecordRanges {
+        spans
+            .iter()
+            .map(|(start, len)| OffsetRange { split: SplitId::default(), start: *start, end: start + len })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn committables_come_back_with_their_records(
+            spans in prop::collection::vec((0u64..100, 1u64..9), 0..6), retries in 0u32..12, checkpoint in 1u64..9,
+        ) {
+            let name = TransactionName { number: CheckpointId(checkpoint), ..TransactionName::default() };
+            let committable = TwoPhaseCommittable::Transactional { name, records: ranges(&spans) };
+            let payload = CommittablePayload {
+                transaction: name, version: TwoPhaseCommittable::VERSION, bytes: committable.to_bytes(),
+            };
+            let held = vec![HeldCommittable { checkpoint: CheckpointId(checkpoint), retries, payload }];
+            let bytes = encode_committer_state(&held);
+            prop_assert_eq!(decode_committer_state(&bytes).unwrap(), held);
+            prop_assert_eq!(committables_held(&bytes).unwrap(), vec![(name, ranges(&spans))]);
+            let writer = encode_writer_state(&ranges(&spans));
+            prop_assert_eq!(writer_records_held(&writer).unwrap(), ranges(&spans));
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = committables_held(&bytes);
+            let _ = writer_records_held(&bytes);
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_an_empty_state_and_unknown_versions_are_named() {
+        assert_eq!(committables_held(&[]), Ok(Vec::new()));
+        assert_eq!(writer_records_held(&[]), Ok(RecordRanges::new()));
+        let unknown = committables_held(&[9, 0]);
+        assert_eq!(unknown, Err(SinkStateError::UnknownVersion { what: "committer state", version: 9 }));
+        assert!(matches!(writer_records_held(&[1, 0, 7]), Err(SinkStateError::Malformed { .. })));
+    }
+}

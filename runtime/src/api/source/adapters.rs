@@ -1,0 +1,268 @@
+//! From the typed facade to the byte-level ports: one adapter each, used by every connector.
+//!
+//! Bytes that cannot be decoded are an exception of user code. A reader's port has no way to throw, so there it is a
+//! panic with the reason: the bytes were written by the same source, and only a serialiser that is wrong gets there.
+
+use super::facade::{SimpleVersionedSerializer, SourceSplit};
+use super::facade::{Source, SourceReader, SplitEnumerator, SplitEnumeratorContext};
+use super::ports::{EnumeratorContext, EnumeratorPort, InputStatus, ReaderContext, ReaderPort, UserError};
+use crate::api::source_state::{self, EnumeratorState, StateError};
+use crate::ids::{CheckpointId, SubtaskIndex};
+use crate::message::SplitPayload;
+use crate::records::Record;
+use std::hash::{Hash, Hasher};
+
+impl From<StateError> for UserError {
+    fn from(error: StateError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+fn decode_splits<S: Source>(source: &S, splits: &[SplitPayload]) -> Result<Vec<S::Split>, StateError> {
+    splits.iter().map(|split| source.decode_split(split)).collect()
+}
+
+/// A typed reader as a [`ReaderPort`].
+#[derive(Clone, Debug, Hash)]
+pub struct ReaderAdapter<S: Source> {
+    source: S,
+    reader: S::Reader,
+}
+
+impl<S: Source> ReaderAdapter<S> {
+    /// A new reader of the source.
+    #[must_use]
+    pub fn new(source: S) -> Self {
+        let reader = source.create_reader();
+        Self { source, reader }
+    }
+}
+
+impl<S: Source> ReaderPort for ReaderAdapter<S> {
+    fn start(&mut self, context: &mut ReaderContext) {
+        self.reader.start(context);
+    }
+
+    fn poll_next(
+        &mut self,
+        batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> InputStatus {
+        debug_assert!(batch_size_max > 0, "an empty batch is no progress");
+        let before = output.len();
+        let status = self.reader.poll_next(batch_size_max, output, context);
+        debug_assert!(output.len() - before <= batch_size_max as usize, "at most what was asked for");
+        debug_assert!(
+            output[before..].windows(2).all(|pair| pair[0].split == pair[1].split),
+            "one split in a batch"
+        );
+        status
+    }
+
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<SplitPayload> {
+        self.reader.snapshot_state(checkpoint).iter().map(|split| self.source.encode_split(split)).collect()
+    }
+
+    fn add_splits(&mut self, splits: Vec<SplitPayload>, context: &mut ReaderContext) {
+        let decoded = decode_splits(&self.source, &splits).expect("the source wrote these splits itself");
+        debug_assert!(decoded.iter().zip(&splits).all(|(split, payload)| split.at() == payload.at));
+        self.reader.add_splits(decoded, context);
+    }
+
+    fn notify_no_more_splits(&mut self, context: &mut ReaderContext) {
+        self.reader.notify_no_more_splits(context);
+    }
+
+    fn handle_source_event(&mut self, event: Vec<u8>, context: &mut ReaderContext) {
+        self.reader.handle_source_event(event, context);
+    }
+
+    fn wake(&mut self) {
+        self.reader.wake();
+    }
+
+    fn is_available(&self) -> bool {
+        self.reader.is_available()
+    }
+
+    fn notify_checkpoint_complete(&mut self, checkpoint: CheckpointId) {
+        self.reader.notify_checkpoint_complete(checkpoint);
+    }
+
+    fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
+        self.reader.notify_checkpoint_aborted(checkpoint);
+    }
+
+    fn clone_box(&self) -> Box<dyn ReaderPort> {
+        Box::new(self.clone())
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}
+
+/// A typed enumerator as an [`EnumeratorPort`].
+#[derive(Clone, Debug, Hash)]
+pub struct EnumeratorAdapter<S: Source> {
+    source: S,
+    enumerator: S::Enumerator,
+}
+
+impl<S: Source> EnumeratorAdapter<S> {
+    /// A new enumerator of the source, for a job without a checkpoint.
+    #[must_use]
+    pub fn create(source: S) -> Self {
+        let enumerator = source.create_enumerator();
+        Self { source, enumerator }
+    }
+
+    /// The enumerator that stored bytes describe.
+    ///
+    /// # Errors
+    /// When the bytes are wrong.
+    pub fn restore(source: S, state: &[u8]) -> Result<Self, StateError> {
+        let decoded = source_state::decode_enumerator_state(state)?;
+        let pending = decode_splits(&source, &decoded.pending)?;
+        let extra = match decoded.extra.split_first() {
+            // The version stands before the bytes, in one byte: a connector has few versions.
+            Some((version, bytes)) => {
+                Some(source.extra_serializer().deserialize(u32::from(*version), bytes)?)
+            }
+            None => None,
+        };
+        let enumerator = source.restore_enumerator(pending, extra);
+        Ok(Self { source, enumerator })
+    }
+}
+
+/// The coordinator's context as the typed enumerator sees it.
+struct TypedContext<'a, S> {
+    source: &'a S,
+    context: &'a mut dyn EnumeratorContext,
+}
+
+impl<S: Source> SplitEnumeratorContext<S::Split> for TypedContext<'_, S> {
+    fn current_parallelism(&self) -> u32 {
+        self.context.current_parallelism()
+    }
+
+    fn registered_readers(&self) -> Vec<SubtaskIndex> {
+        self.context.registered_readers()
+    }
+
+    fn splits_discovered(&mut self, splits: &[S::Split]) {
+        let positions: Vec<_> = splits.iter().map(SourceSplit::at).collect();
+        self.context.splits_discovered(&positions);
+    }
+
+    fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<S::Split>)>) -> Result<(), UserError> {
+        let encode =
+            |splits: Vec<S::Split>| splits.iter().map(|split| self.source.encode_split(split)).collect();
+        let encoded = assignment.into_iter().map(|(subtask, splits)| (subtask, encode(splits))).collect();
+        self.context.assign_splits(encoded)
+    }
+
+    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
+        self.context.signal_no_more_splits(subtask)
+    }
+
+    fn send_event_to_source_reader(
+        &mut self,
+        subtask: SubtaskIndex,
+        event: Vec<u8>,
+    ) -> Result<(), UserError> {
+        self.context.send_event_to_source_reader(subtask, event)
+    }
+}
+
+impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
+    fn start(&mut self, context: &mut dyn EnumeratorContext) -> Result<(), UserError> {
+        self.enumerator.start(&mut TypedContext { source: &self.source, context })
+    }
+
+    fn handle_split_request(
+        &mut self,
+        subtask: SubtaskIndex,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        self.enumerator.handle_split_request(subtask, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn handle_source_event(
+        &mut self,
+        subtask: SubtaskIndex,
+        event: &[u8],
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        self.enumerator.handle_source_event(
+            subtask,
+            event,
+            &mut TypedContext { source: &self.source, context },
+        )
+    }
+
+    fn add_splits_back(
+        &mut self,
+        splits: Vec<SplitPayload>,
+        subtask: SubtaskIndex,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        let splits = decode_splits(&self.source, &splits)?;
+        self.enumerator.add_splits_back(splits, subtask, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn add_reader(
+        &mut self,
+        subtask: SubtaskIndex,
+        reported: Vec<SplitPayload>,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        let reported = decode_splits(&self.source, &reported)?;
+        self.enumerator.add_reader(subtask, reported, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<Vec<u8>, UserError> {
+        let (pending, extra) = self.enumerator.snapshot_state(checkpoint)?;
+        let serializer = self.source.extra_serializer();
+        let version =
+            u8::try_from(serializer.version()).map_err(|error| UserError::new(error.to_string()))?;
+        let mut bytes = vec![version];
+        bytes.extend(serializer.serialize(&extra));
+        let pending = pending.iter().map(|split| self.source.encode_split(split)).collect();
+        Ok(source_state::encode_enumerator_state(&EnumeratorState { pending, extra: bytes }))
+    }
+
+    fn notify_checkpoint_complete(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        self.enumerator
+            .notify_checkpoint_complete(checkpoint, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn notify_checkpoint_aborted(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        self.enumerator
+            .notify_checkpoint_aborted(checkpoint, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn close(&mut self) -> Result<(), UserError> {
+        self.enumerator.close()
+    }
+
+    fn clone_box(&self) -> Box<dyn EnumeratorPort> {
+        Box::new(self.clone())
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}

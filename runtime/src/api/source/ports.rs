@@ -1,0 +1,243 @@
+//! The byte-level ports: what a task calls of a reader, and a source coordinator of an enumerator.
+
+use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
+use crate::message::{ReaderEvent, SplitPayload};
+use crate::records::{Record, SplitPosition};
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+
+/// What a reader says of its next poll (Flink's `InputStatus`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum InputStatus {
+    /// Poll again at once.
+    MoreAvailable,
+    /// Nothing now: poll again when [`ReaderPort::is_available`] says so.
+    NothingAvailable,
+    /// Nothing ever again. What is added after this is never read (FACT 55).
+    EndOfInput,
+}
+
+/// An exception of user code. It fails the task or, in a coordinator's callback, the job (FACT 38).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UserError {
+    /// What the exception says.
+    pub message: String,
+}
+
+impl UserError {
+    /// An exception with this text.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// What a reader asks of its task; the reader fills it, the `SourceOperator` drains it after each call.
+///
+/// A plain struct instead of a callback object: a call that returns a list of wishes can be cut, logged and compared.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ReaderContext {
+    /// Events to the coordinator, in order.
+    pub events: Vec<ReaderEvent>,
+    /// Set the timer `ReaderWake` to fire after so many nanoseconds.
+    pub wake_after_ns: Option<u64>,
+    /// Splits that the reader dropped at their end: its later snapshots do not hold them.
+    pub finished: Vec<SplitId>,
+}
+
+/// A source reader behind bytes. Every call comes from the task's mailbox thread.
+pub trait ReaderPort: Debug + Send + Sync {
+    /// Begins; comes after the restored splits were added and the registration was sent (FACT 51).
+    fn start(&mut self, context: &mut ReaderContext);
+
+    /// Appends up to `batch_size_max` (at least 1) records to `output`. A batch never crosses a split boundary, so that
+    /// one event can name it by a range of offsets.
+    fn poll_next(
+        &mut self,
+        batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> InputStatus;
+
+    /// The splits at their reading positions.
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<SplitPayload>;
+
+    /// Takes restored or assigned splits.
+    fn add_splits(&mut self, splits: Vec<SplitPayload>, context: &mut ReaderContext);
+
+    /// No split will come any more.
+    fn notify_no_more_splits(&mut self, context: &mut ReaderContext);
+
+    /// Takes a custom event of the enumerator.
+    fn handle_source_event(&mut self, event: Vec<u8>, context: &mut ReaderContext);
+
+    /// The timer `ReaderWake` fired.
+    fn wake(&mut self);
+
+    /// Whether a poll may bring something. `false` suspends the task's default action; nothing polls meanwhile, and any
+    /// of the other calls may turn it to `true`.
+    fn is_available(&self) -> bool;
+
+    /// The checkpoint is complete.
+    fn notify_checkpoint_complete(&mut self, checkpoint: CheckpointId);
+
+    /// The checkpoint is aborted.
+    fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId);
+
+    /// A copy, for forks of a world.
+    fn clone_box(&self) -> Box<dyn ReaderPort>;
+
+    /// Feeds the whole state into `hasher`.
+    fn fingerprint(&self, hasher: &mut dyn Hasher);
+}
+
+impl Clone for Box<dyn ReaderPort> {
+    fn clone(&self) -> Self {
+        self.as_ref().clone_box()
+    }
+}
+
+impl Hash for dyn ReaderPort {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.fingerprint(hasher);
+    }
+}
+
+/// What an enumerator may ask of its coordinator (Flink's `SplitEnumeratorContext`, behind bytes).
+pub trait EnumeratorContext {
+    /// How many subtasks read.
+    fn current_parallelism(&self) -> u32;
+
+    /// The subtasks whose reader is registered now, in order.
+    fn registered_readers(&self) -> Vec<SubtaskIndex>;
+
+    /// Tells the run which splits exist from now on. An enumerator calls it when it plans, and not when it is restored.
+    fn splits_discovered(&mut self, splits: &[SplitPosition]);
+
+    /// Records the assignment in the tracker, then sends it (FACT 40).
+    ///
+    /// # Errors
+    /// When one of the subtasks is not registered: nothing is recorded or sent for any of them (FACT 39). When one is
+    /// registered but has no gateway: all is recorded, and the job is to fail (FACT 40).
+    fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<SplitPayload>)>) -> Result<(), UserError>;
+
+    /// Tells a reader that no split will come; its requests are dropped from here on, until its reset (FACT 42).
+    ///
+    /// # Errors
+    /// When the subtask is not registered or has no gateway. The latch is not set then: Flink sets it (FACT 43), and so
+    /// swallows the subtask's requests for good.
+    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError>;
+
+    /// Sends a custom event.
+    ///
+    /// # Errors
+    /// When the subtask has no gateway.
+    fn send_event_to_source_reader(&mut self, subtask: SubtaskIndex, event: Vec<u8>)
+    -> Result<(), UserError>;
+}
+
+/// A split enumerator behind bytes. Every call comes from the coordinator's logical thread, one at a time (FACT 34).
+///
+/// An error of any call but [`Self::snapshot_state`] fails the job, that one fails its checkpoint only (FACT 38).
+pub trait EnumeratorPort: Debug + Send + Sync {
+    /// Begins.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn start(&mut self, context: &mut dyn EnumeratorContext) -> Result<(), UserError>;
+
+    /// An idle reader asks for a split.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn handle_split_request(
+        &mut self,
+        subtask: SubtaskIndex,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// A custom event of a reader.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn handle_source_event(
+        &mut self,
+        subtask: SubtaskIndex,
+        event: &[u8],
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// The subtask was reset: these were assigned to it after the checkpoint that it restores. Always called, also with
+    /// no split (FACT 46).
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn add_splits_back(
+        &mut self,
+        splits: Vec<SplitPayload>,
+        subtask: SubtaskIndex,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// A reader registered, with the splits that it reports (FACT 53).
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn add_reader(
+        &mut self,
+        subtask: SubtaskIndex,
+        reported: Vec<SplitPayload>,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// The state, as `api::source_state` encodes it. Must not assign anything (FACT 36), hence no context.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<Vec<u8>, UserError>;
+
+    /// The checkpoint is complete.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn notify_checkpoint_complete(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// The checkpoint is aborted.
+    ///
+    /// # Errors
+    /// What user code throws.
+    fn notify_checkpoint_aborted(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError>;
+
+    /// The coordinator is replaced (FACT 47).
+    ///
+    /// # Errors
+    /// What user code throws; it is logged, nothing else.
+    fn close(&mut self) -> Result<(), UserError>;
+
+    /// A copy, for forks of a world.
+    fn clone_box(&self) -> Box<dyn EnumeratorPort>;
+
+    /// Feeds the whole state into `hasher`.
+    fn fingerprint(&self, hasher: &mut dyn Hasher);
+}
+
+impl Clone for Box<dyn EnumeratorPort> {
+    fn clone(&self) -> Self {
+        self.as_ref().clone_box()
+    }
+}
+
+impl Hash for dyn EnumeratorPort {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.fingerprint(hasher);
+    }
+}

@@ -1,0 +1,160 @@
+//! Plans the splits and hands them out, on request or all at once.
+//!
+//! *Pull*: whoever asks gets the next split, and when there is none and the source is bounded, 'no more splits'. Splits
+//! that come back wait for the next request; the subtask that lost them asks again once it is restored.
+//!
+//! *Push*: once every reader has registered, split `i` of those pending goes to subtask `i mod parallelism`. Later,
+//! whatever came back goes to the subtask that registers again. It does not go to the others: in a bounded job they were
+//! told 'no more splits' and may have ended, and a split that reaches an ended reader is lost without a word (FACT 55).
+
+use super::{RangeSource, RangeSplit};
+use crate::api::source::{SplitEnumerator, SplitEnumeratorContext, UserError};
+use crate::config::AssignmentPolicy;
+use crate::defects::Defect;
+use crate::ids::{CheckpointId, SubtaskIndex};
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RangeEnumerator {
+    source: RangeSource,
+    pending: VecDeque<RangeSplit>,
+    /// The splits are planned: a restored enumerator does not plan again.
+    planned: bool,
+    /// Push: all readers had registered and what was pending was dealt out.
+    dealt: bool,
+}
+
+impl RangeEnumerator {
+    pub(super) fn create(source: RangeSource) -> Self {
+        Self { source, pending: VecDeque::new(), planned: false, dealt: false }
+    }
+
+    pub(super) fn restore(source: RangeSource, pending: Vec<RangeSplit>) -> Self {
+        let mut pending = VecDeque::from(pending);
+        if source.defects.has(Defect::EnumeratorRepeatsSplits) {
+            let held: Vec<_> = pending.iter().map(|split| split.at.split).collect();
+            pending.extend(source.plan_splits().into_iter().filter(|split| !held.contains(&split.at.split)));
+        }
+        Self { source, pending, planned: true, dealt: false }
+    }
+
+    /// Takes out the split that is handed out next: the one that waits longest.
+    fn take_next(&mut self) -> Option<RangeSplit> {
+        if self.source.defects.has(Defect::HashMapOrderLeaks) {
+            return self.pending.remove(leaked_choice(&self.pending)?);
+        }
+        self.pending.pop_front()
+    }
+
+    fn deal(&mut self, context: &mut dyn SplitEnumeratorContext<RangeSplit>) -> Result<(), UserError> {
+        let parallelism = context.current_parallelism() as usize;
+        debug_assert_eq!(context.registered_readers().len(), parallelism, "everybody is there");
+        let mut hands = vec![Vec::new(); parallelism];
+        let mut index = 0;
+        while let Some(split) = self.take_next() {
+            hands[index % parallelism].push(split);
+            index += 1;
+        }
+        self.dealt = true;
+        let subtasks = (0..parallelism as u32).map(SubtaskIndex);
+        let assignment: Vec<_> = subtasks.clone().zip(hands).filter(|(_, hand)| !hand.is_empty()).collect();
+        context.assign_splits(assignment)?;
+        if self.source.plan.bounded {
+            for subtask in subtasks {
+                context.signal_no_more_splits(subtask)?;
+            }
+        }
+        debug_assert!(self.pending.is_empty());
+        Ok(())
+    }
+
+    fn hand_all_to(
+        &mut self,
+        subtask: SubtaskIndex,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        let hand: Vec<_> = std::iter::from_fn(|| self.take_next()).collect();
+        if !hand.is_empty() {
+            context.assign_splits(vec![(subtask, hand)])?;
+        }
+        if self.source.plan.bounded {
+            context.signal_no_more_splits(subtask)?;
+        }
+        Ok(())
+    }
+}
+
+/// The defect's choice: by a hash whose key differs from process to process and from call to call.
+#[allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this is the planted leak that the comparison of two runs has to find"
+)]
+fn leaked_choice(pending: &VecDeque<RangeSplit>) -> Option<usize> {
+    use std::hash::BuildHasher;
+    let seeded = std::hash::RandomState::new();
+    (0..pending.len()).min_by_key(|index| seeded.hash_one(pending[*index]))
+}
+
+impl SplitEnumerator for RangeEnumerator {
+    type Split = RangeSplit;
+    type Extra = ();
+
+    fn start(&mut self, context: &mut dyn SplitEnumeratorContext<RangeSplit>) -> Result<(), UserError> {
+        if !std::mem::replace(&mut self.planned, true) {
+            debug_assert!(self.pending.is_empty(), "planned before anything comes back");
+            let splits = self.source.plan_splits();
+            context.splits_discovered(&splits);
+            self.pending.extend(splits);
+        }
+        Ok(())
+    }
+
+    fn handle_split_request(
+        &mut self,
+        subtask: SubtaskIndex,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        match self.take_next() {
+            Some(split) => context.assign_splits(vec![(subtask, vec![split])]),
+            None if self.source.plan.bounded => context.signal_no_more_splits(subtask),
+            None => Ok(()),
+        }
+    }
+
+    fn add_splits_back(
+        &mut self,
+        splits: Vec<RangeSplit>,
+        _subtask: SubtaskIndex,
+        _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        self.pending.extend(splits);
+        Ok(())
+    }
+
+    fn add_reader(
+        &mut self,
+        subtask: SubtaskIndex,
+        reported: Vec<RangeSplit>,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        // This source never reassigns on recovery, so its readers keep what they restore (FACT 53).
+        debug_assert!(reported.is_empty());
+        if self.source.plan.policy == AssignmentPolicy::Pull {
+            return Ok(());
+        }
+        if self.dealt {
+            return self.hand_all_to(subtask, context);
+        }
+        if context.registered_readers().len() < context.current_parallelism() as usize {
+            return Ok(());
+        }
+        self.deal(context)
+    }
+
+    fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Result<(Vec<RangeSplit>, ()), UserError> {
+        debug_assert!(self.planned, "started before its first checkpoint");
+        Ok((self.pending.iter().copied().collect(), ()))
+    }
+}

@@ -1,0 +1,129 @@
+//! Reads one split at a time, in the order in which they came.
+//!
+//! A split whose last record is out stays until the next poll, which drops it and says so. A snapshot in between holds it
+//! at its end: from the outside it is still the reader's, and a restore drops it again without reading anything.
+
+use super::RangeSplit;
+use crate::api::source::{InputStatus, ReaderContext, SourceReader};
+use crate::defects::{Defect, DefectSet};
+use crate::ids::CheckpointId;
+use crate::message::ReaderEvent;
+use crate::records::Record;
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RangeReader {
+    record_interval_ns: u64,
+    pull: bool,
+    defects: DefectSet,
+    splits: VecDeque<RangeSplit>,
+    no_more_splits: bool,
+    /// The next record is not due before the wake timer fires.
+    paced: bool,
+}
+
+impl RangeReader {
+    pub(super) const fn new(record_interval_ns: u64, pull: bool, defects: DefectSet) -> Self {
+        Self {
+            record_interval_ns,
+            pull,
+            defects,
+            splits: VecDeque::new(),
+            no_more_splits: false,
+            paced: false,
+        }
+    }
+
+    fn request_if_idle(&self, context: &mut ReaderContext) {
+        if self.pull && self.splits.is_empty() && !self.no_more_splits {
+            context.events.push(ReaderEvent::RequestSplit);
+        }
+    }
+
+    fn emit(
+        &mut self,
+        batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> InputStatus {
+        let at = &mut self.splits.front_mut().expect("a split to read").at;
+        let count = u64::from(batch_size_max).min(at.end - at.position);
+        debug_assert!(count > 0, "a split at its end is dropped, not read");
+        for offset in at.position..at.position + count {
+            output.push(Record {
+                split: at.split,
+                offset,
+                event_time_ms: offset,
+                key: offset,
+                payload: Vec::new(),
+            });
+        }
+        at.position += count;
+        debug_assert!(at.position <= at.end);
+        if self.record_interval_ns == 0 {
+            return InputStatus::MoreAvailable;
+        }
+        // A batch takes as long as its records would one by one.
+        self.paced = true;
+        context.wake_after_ns = Some(self.record_interval_ns.saturating_mul(count));
+        InputStatus::NothingAvailable
+    }
+}
+
+impl SourceReader for RangeReader {
+    type Split = RangeSplit;
+
+    fn start(&mut self, context: &mut ReaderContext) {
+        self.request_if_idle(context);
+    }
+
+    fn poll_next(
+        &mut self,
+        batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> InputStatus {
+        if self.paced {
+            return InputStatus::NothingAvailable;
+        }
+        let Some(front) = self.splits.front() else {
+            return if self.no_more_splits { InputStatus::EndOfInput } else { InputStatus::NothingAvailable };
+        };
+        if front.at.position < front.at.end {
+            return self.emit(batch_size_max, output, context);
+        }
+        context.finished.push(front.at.split);
+        self.splits.pop_front();
+        self.request_if_idle(context);
+        if self.is_available() { InputStatus::MoreAvailable } else { InputStatus::NothingAvailable }
+    }
+
+    fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Vec<RangeSplit> {
+        let mut splits: Vec<RangeSplit> = self.splits.iter().copied().collect();
+        if self.defects.has(Defect::ReaderSnapshotsAhead)
+            && let Some(front) = splits.first_mut()
+        {
+            front.at.position = front.at.end.min(front.at.position + 1);
+        }
+        debug_assert!(splits.iter().all(|split| split.at.position <= split.at.end));
+        splits
+    }
+
+    fn add_splits(&mut self, splits: Vec<RangeSplit>, _context: &mut ReaderContext) {
+        debug_assert!(splits.iter().all(|split| split.at.position <= split.at.end));
+        self.splits.extend(splits);
+    }
+
+    fn notify_no_more_splits(&mut self, _context: &mut ReaderContext) {
+        self.no_more_splits = true;
+    }
+
+    fn wake(&mut self) {
+        self.paced = false;
+    }
+
+    fn is_available(&self) -> bool {
+        !self.paced && (!self.splits.is_empty() || self.no_more_splits)
+    }
+}

@@ -1,0 +1,50 @@
+//! Small jobs for the tests of this folder.
+
+use crate::config::*;
+use crate::defects::DefectSet;
+use crate::ids::{JobId, LineageId, OperatorUid};
+
+/// One vertex, operator 0: five splits of ten numbers, pulled, with a coordinated operator 9.
+pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
+    JobConfig {
+        job: JobId(1),
+        lineage: LineageId(1),
+        vertices: vec![VertexConfig {
+            operator: OperatorUid(0),
+            parallelism,
+            source: SourceConfig {
+                split_count: 5,
+                records_per_split: 10,
+                policy: AssignmentPolicy::Pull,
+                bounded: true,
+            },
+            task: TaskConfig {
+                record_interval_ns: 0,
+                filter_every: 0,
+                user_failure: None,
+                write_buffer_records: 4,
+                commit_retries_max: 10,
+                store_timeout_ns: 1_000_000_000,
+            },
+            coordinated: Some(CoordinatedConfig {
+                operator: OperatorUid(9),
+                event_interval_ns: 1_000_000,
+                event_count: 4,
+            }),
+        }],
+        checkpointing: Some(CheckpointConfig {
+            interval_ns: 1_000_000_000,
+            timeout_ns: 10_000_000_000,
+            pause_min_ns: 0,
+            concurrent_max: 2,
+            failures_tolerable: 0,
+            after_tasks_finish: true,
+        }),
+        restart: RestartConfig { delay_ns: 0, attempts_max: 10 },
+        region: RegionScope::Subtask,
+        task_managers: 1,
+        heartbeat: HeartbeatConfig { interval_ns: 1_000_000_000, timeout_ns: 5_000_000_000 },
+        sink: SinkKind::Append,
+        defects,
+    }
+}

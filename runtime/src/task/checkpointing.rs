@@ -1,0 +1,184 @@
+//! A task's part of a checkpoint, in one order for every chain (FACT 58, 59):
+//!
+//! ```text
+//! trigger N ▶ BarrierHandled · writer flush, prepare_commit ┆ TransactionPrepared · committables to the committer
+//! · reader snapshot · writer snapshot · committer snapshot · acknowledgement       (┆ waits for the store)
+//! ```
+//! A trigger at or below the last one seen, or below an abort that overtook it, is ignored: triggers and notices
+//! travel in different streams.
+
+use super::Task;
+use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
+use super::source_operator::positions;
+use super::status::TaskStatus;
+use super::task_error::TaskError;
+use crate::actor::Outbox;
+use crate::api::sink::PreparedCommit;
+use crate::api::source_state::encode_reader_state;
+use crate::defects::Defect;
+use crate::event::EventKind;
+use crate::ids::{CheckpointId, TransactionName};
+use crate::message::{JobManagerMessage, Stream, TaskSnapshot};
+
+/// What a task remembers of checkpoints.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CheckpointProgress {
+    restored: Option<CheckpointId>,
+    /// The transactions of the restored committables, until the writer is open.
+    pub(super) kept_transactions: Vec<TransactionName>,
+    /// The highest trigger seen.
+    last_triggered: Option<CheckpointId>,
+    /// The highest abort seen.
+    last_aborted: Option<CheckpointId>,
+    /// The last checkpoint that was acknowledged or declined.
+    pub(super) last_answered: Option<CheckpointId>,
+    /// The last checkpoint with a `prepare_commit`, or the restored one.
+    last_prepared: Option<CheckpointId>,
+    /// The highest completion seen.
+    pub(super) last_completed: Option<CheckpointId>,
+    /// The first checkpoint that began after the end of input: the task finishes when it or a later one is complete.
+    pub(super) first_after_end: Option<CheckpointId>,
+}
+
+impl CheckpointProgress {
+    /// Of a task that restores this checkpoint.
+    #[must_use]
+    pub fn new(restored: Option<CheckpointId>) -> Self {
+        Self { restored, last_prepared: restored, ..Self::default() }
+    }
+
+    /// The checkpoint that the task restores.
+    #[must_use]
+    pub const fn restored(&self) -> Option<CheckpointId> {
+        self.restored
+    }
+
+    /// Whether a trigger comes too late to be answered.
+    fn is_stale(&self, checkpoint: CheckpointId) -> bool {
+        let seen = self.last_triggered.max(self.last_aborted).max(self.restored);
+        seen.is_some_and(|seen| checkpoint <= seen)
+    }
+
+    /// The checkpoint under which the committables of the end of input are filed (FACT 60): it may lie below the one
+    /// that finally commits them, never above (FACT 61).
+    pub(super) fn end_of_input_checkpoint(&self) -> CheckpointId {
+        self.last_prepared.unwrap_or_default().next()
+    }
+}
+
+impl Task {
+    /// A trigger.
+    pub(super) fn trigger_checkpoint(
+        &mut self,
+        checkpoint: CheckpointId,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        if self.progress.is_stale(checkpoint) {
+            tracing::debug!(attempt = %self.descriptor.attempt, %checkpoint, "stale trigger ignored");
+            return Ok(());
+        }
+        self.progress.last_triggered = Some(checkpoint);
+        if self.status.is_initializing() {
+            self.decline(checkpoint, outbox);
+            return Ok(());
+        }
+        debug_assert_eq!(self.status, TaskStatus::Running, "triggers wait while the task waits");
+        outbox.emit(EventKind::BarrierHandled { checkpoint });
+        if self.input_ended {
+            self.progress.first_after_end.get_or_insert(checkpoint);
+            return self.snapshot(checkpoint, outbox);
+        }
+        self.writer.flush_and_prepare(false, &mut self.store, outbox);
+        self.status = TaskStatus::PreparingCheckpoint(checkpoint);
+        if self.writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
+    }
+
+    fn decline(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) {
+        debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
+        self.progress.last_answered = Some(checkpoint);
+        let attempt = self.descriptor.attempt;
+        let reason = format!("{attempt} is not running yet");
+        let message = JobManagerMessage::DeclineCheckpoint { attempt, checkpoint, reason };
+        self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
+    }
+
+    /// The pre-barrier part is settled.
+    pub(super) fn prepared_checkpoint(
+        &mut self,
+        checkpoint: CheckpointId,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::PreparingCheckpoint(checkpoint));
+        let prepared = self.writer.take_prepared();
+        self.status = TaskStatus::Running;
+        self.progress.last_prepared = Some(checkpoint);
+        self.hand_over(checkpoint, prepared, false, outbox)?;
+        self.snapshot(checkpoint, outbox)
+    }
+
+    /// Tells of a settled `prepare_commit` and hands its committables to the committer, summary first (FACT 59, 64).
+    pub(super) fn hand_over(
+        &mut self,
+        checkpoint: CheckpointId,
+        prepared: PreparedCommit,
+        end_of_input: bool,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        let PreparedCommit { transaction, records, committables } = prepared;
+        debug_assert!(
+            transaction.number <= checkpoint,
+            "{transaction} exceeds {checkpoint}, which carries it"
+        );
+        debug_assert_eq!(
+            committables.is_empty(),
+            records.is_empty(),
+            "an empty transaction has no committable"
+        );
+        outbox.emit(EventKind::TransactionPrepared { transaction, records: records.clone(), end_of_input });
+        self.user_code.prepared(&records, outbox)?;
+        self.committer.process(CommittableMessage::Summary(CommittableSummary {
+            subtask: self.descriptor.attempt.subtask,
+            checkpoint,
+            committables: committables.len() as u32,
+        }))?;
+        for committable in committables {
+            let message = CommittableWithLineage { committable, checkpoint };
+            self.committer.process(CommittableMessage::Committable(message))?;
+        }
+        Ok(())
+    }
+
+    /// The snapshots, and the acknowledgement that carries them.
+    fn snapshot(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert!(self.writer.is_idle(), "nothing of the writer is under way at the barrier");
+        debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
+        let splits = self.source.snapshot_state(checkpoint);
+        outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
+        let snapshot = TaskSnapshot {
+            reader: encode_reader_state(&splits),
+            writer: self.writer.snapshot_state(checkpoint),
+            committer: self.committer.snapshot_state(),
+            coordinated: self
+                .coordinated
+                .as_ref()
+                .map_or_else(Vec::new, |operator| operator.snapshot_state()),
+        };
+        self.progress.last_answered = Some(checkpoint);
+        let attempt = self.descriptor.attempt;
+        let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
+        self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
+        self.user_code.acknowledged(outbox)?;
+        if self.descriptor.defects.has(Defect::CommitBeforeComplete) {
+            return self.commit(checkpoint, None, outbox);
+        }
+        Ok(())
+    }
+
+    /// An abort: the committables stay and ride on the next completed checkpoint (FACT 66).
+    pub(super) fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) {
+        debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
+        outbox.emit(EventKind::AbortNoticed { checkpoint });
+        self.progress.last_aborted = self.progress.last_aborted.max(Some(checkpoint));
+        self.source.notify_checkpoint_aborted(checkpoint);
+    }
+}

@@ -1,0 +1,126 @@
+//! Completion notices, commits, and the store's answers.
+
+use super::Task;
+use super::committer_operator::CommitProgress;
+use super::status::TaskStatus;
+use super::task_error::TaskError;
+use crate::actor::Outbox;
+use crate::api::sink::StoreAnswer;
+use crate::event::EventKind;
+use crate::ids::{CallId, CheckpointId};
+use crate::message::StoreReply;
+
+impl Task {
+    /// A checkpoint is complete.
+    pub(super) fn notify_checkpoint_complete(
+        &mut self,
+        checkpoint: CheckpointId,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
+        outbox.emit(EventKind::CompletionNoticed { checkpoint });
+        self.progress.last_completed = self.progress.last_completed.max(Some(checkpoint));
+        self.source.notify_checkpoint_complete(checkpoint);
+        // An older notice that comes late finds everything up to the newest known one (FACT 65).
+        let up_to = self.progress.last_completed.expect("it was set just now");
+        self.commit(up_to, Some(up_to), outbox)
+    }
+
+    /// Commits everything up to a checkpoint; `noticed` is the one that is known as complete.
+    pub(super) fn commit(
+        &mut self,
+        up_to: CheckpointId,
+        noticed: Option<CheckpointId>,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Running, "one commit at a time");
+        self.status = TaskStatus::Committing(noticed);
+        match self.committer.commit_up_to(up_to, false, &mut self.store, outbox)? {
+            CommitProgress::Settled => self.committed(noticed, outbox),
+            CommitProgress::Waiting => {}
+        }
+        Ok(())
+    }
+
+    /// Every commit is answered.
+    fn committed(&mut self, noticed: Option<CheckpointId>, outbox: &mut Outbox) {
+        debug_assert_eq!(self.status, TaskStatus::Committing(noticed));
+        self.status = TaskStatus::Running;
+        if let Some(checkpoint) = noticed {
+            outbox.emit(EventKind::CommitsSettled { checkpoint });
+        }
+        self.finish_if_due(outbox);
+    }
+
+    /// The store replies.
+    pub(super) fn store_replied(
+        &mut self,
+        call: CallId,
+        reply: StoreReply,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        if self.awaits(call) {
+            self.store.answered(call, outbox);
+            return self.store_answered(call, reply.into(), outbox);
+        }
+        // The call was given up and asked again under a new number.
+        tracing::debug!(attempt = %self.descriptor.attempt, %call, "late reply dropped");
+        Ok(())
+    }
+
+    /// A call has had no reply in time.
+    pub(super) fn store_call_timed_out(
+        &mut self,
+        call: CallId,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        if self.awaits(call) { self.store_answered(call, StoreAnswer::Unknown, outbox) } else { Ok(()) }
+    }
+
+    fn awaits(&self, call: CallId) -> bool {
+        self.writer.awaits(call) || self.committer.records_of(call).is_some()
+    }
+
+    fn store_answered(
+        &mut self,
+        call: CallId,
+        answer: StoreAnswer,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert!(self.awaits(call), "the caller looked before");
+        if let Some(records) = self.committer.records_of(call) {
+            if matches!(answer, StoreAnswer::Done { .. }) {
+                self.user_code.committing(records, outbox)?;
+            }
+            return self.commit_answered(call, answer, outbox);
+        }
+        self.writer.answered(answer, &mut self.store, outbox)?;
+        if !self.writer.is_idle() {
+            return Ok(());
+        }
+        match self.status {
+            TaskStatus::OpeningWriter => self.start_reader(outbox),
+            TaskStatus::PreparingCheckpoint(checkpoint) => self.prepared_checkpoint(checkpoint, outbox),
+            TaskStatus::PreparingEndOfInput => self.prepared_end_of_input(outbox),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit_answered(
+        &mut self,
+        call: CallId,
+        answer: StoreAnswer,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert!(matches!(self.status, TaskStatus::Committing(_) | TaskStatus::Recommitting));
+        match (self.committer.answered(call, answer, &mut self.store, outbox)?, self.status) {
+            (CommitProgress::Waiting, _) => Ok(()),
+            (CommitProgress::Settled, TaskStatus::Recommitting) => self.recommitted(outbox),
+            (CommitProgress::Settled, TaskStatus::Committing(noticed)) => {
+                self.committed(noticed, outbox);
+                Ok(())
+            }
+            (CommitProgress::Settled, status) => unreachable!("no commit is under way in {status:?}"),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The end of the input, and of the task.
+//!
+//! With checkpoints the last transaction waits for one that began after the end (FACT 60, 96); with the final
+//! checkpoint switched off it is prepared and never committed (FACT 97); without checkpoints it is committed at once
+//! (FACT 79, 98).
+
+use super::Task;
+use super::status::TaskStatus;
+use super::task_error::TaskError;
+use crate::actor::Outbox;
+use crate::defects::Defect;
+use crate::event::EventKind;
+use crate::ids::CheckpointId;
+use crate::message::{ExecutionState, JobManagerMessage, Stream};
+
+/// What the committer commits at the end of the input without checkpoints (FACT 79).
+const EVERYTHING: CheckpointId = CheckpointId(u64::MAX);
+
+impl Task {
+    /// The reader returned END_OF_INPUT.
+    pub(super) fn end_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Running);
+        debug_assert!(!self.input_ended, "the input ends once");
+        self.writer.flush_and_prepare(true, &mut self.store, outbox);
+        self.status = TaskStatus::PreparingEndOfInput;
+        if self.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
+    }
+
+    /// The last `prepare_commit` is settled.
+    pub(super) fn prepared_end_of_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::PreparingEndOfInput);
+        let prepared = self.writer.take_prepared();
+        self.status = TaskStatus::Running;
+        self.input_ended = true;
+        self.hand_over(self.progress.end_of_input_checkpoint(), prepared, true, outbox)?;
+        let attempt = self.descriptor.attempt;
+        let message = JobManagerMessage::EndOfData { attempt };
+        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, Some(EventKind::EndOfInput), outbox);
+        if !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit) {
+            return self.commit(EVERYTHING, None, outbox);
+        }
+        self.finish_if_due(outbox);
+        Ok(())
+    }
+
+    /// Ends the thread well, when nothing is left to wait for.
+    pub(super) fn finish_if_due(&mut self, outbox: &mut Outbox) {
+        debug_assert_eq!(self.status, TaskStatus::Running);
+        let waits_for_checkpoint = self.descriptor.checkpointing && self.descriptor.final_checkpoint;
+        let covered =
+            self.progress.first_after_end.is_some_and(|first| self.progress.last_completed >= Some(first));
+        if self.input_ended && (covered || !waits_for_checkpoint) {
+            tracing::debug!(attempt = %self.descriptor.attempt, "task finished");
+            self.tell_state(ExecutionState::Finished, outbox);
+            self.end(ExecutionState::Finished, None, outbox);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! From deployment to RUNNING, tail of the chain first (FACT 51, 63).
+//!
+//! ```text
+//! INITIALIZING · committer created, commits again ┆ writer created, opens ┆ state restored · splits · registration
+//! · reader started · RUNNING          (┆ waits for the store)
+//! ```
+
+use super::Task;
+use super::committer_operator::CommitProgress;
+use super::source_operator::positions;
+use super::status::TaskStatus;
+use super::task_error::TaskError;
+use crate::actor::Outbox;
+use crate::api::source_state::decode_reader_state;
+use crate::defects::Defect;
+use crate::event::EventKind;
+use crate::message::{ExecutionState, JobManagerMessage, ReaderEvent, Stream};
+
+impl Task {
+    /// The first turn.
+    pub(super) fn initialize(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Created, "a task initialises once");
+        tracing::debug!(attempt = %self.descriptor.attempt, "task initialising");
+        self.tell_state(ExecutionState::Initializing, outbox);
+        self.status = TaskStatus::Recommitting;
+        let restored = self.progress.restored();
+        outbox.emit(EventKind::CommitterCreated { restored });
+        if let Some(state) = &self.descriptor.restored {
+            self.committer.restore(&state.snapshot.committer)?;
+        }
+        self.progress.kept_transactions = self.committer.transactions();
+        if self.descriptor.defects.has(Defect::RestoredNotRecommitted) {
+            self.committer.drop_restored();
+        }
+        match restored {
+            None => self.open_writer(outbox),
+            Some(checkpoint) => {
+                match self.committer.commit_up_to(checkpoint, true, &mut self.store, outbox)? {
+                    CommitProgress::Settled => self.recommitted(outbox),
+                    CommitProgress::Waiting => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What the restored checkpoint holds is committed.
+    pub(super) fn recommitted(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Recommitting);
+        let checkpoint = self.progress.restored().expect("only a restored task commits again");
+        outbox.emit(EventKind::CommitsSettled { checkpoint });
+        self.open_writer(outbox)
+    }
+
+    fn open_writer(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert!(
+            self.committer.waiting_for().is_none(),
+            "the committer comes before the writer (FACT 63)"
+        );
+        self.status = TaskStatus::OpeningWriter;
+        outbox.emit(EventKind::WriterCreated { restored: self.progress.restored() });
+        let keep = std::mem::take(&mut self.progress.kept_transactions);
+        self.writer.open(&keep, &mut self.store, outbox);
+        if self.writer.is_idle() { self.start_reader(outbox) } else { Ok(()) }
+    }
+
+    /// The writer is open: restore the rest, register, start, run.
+    pub(super) fn start_reader(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::OpeningWriter);
+        debug_assert!(self.writer.is_idle(), "the writer is open");
+        let snapshot = self.descriptor.restored.take().map(|state| state.snapshot).unwrap_or_default();
+        let splits = decode_reader_state(&snapshot.reader)?;
+        if let Some(operator) = &mut self.coordinated {
+            operator.restore(&snapshot.coordinated)?;
+        }
+        outbox.emit(EventKind::TaskRestored { checkpoint: self.progress.restored() });
+        let restored = positions(&splits);
+        for split in &restored {
+            outbox.emit(EventKind::SplitRestored { split: *split });
+        }
+        if !splits.is_empty() {
+            self.source.add_splits(splits);
+        }
+        let attempt = self.descriptor.attempt;
+        // Restored splits stay with their reader, so it reports none (FACT 53 is another source's way).
+        let event = ReaderEvent::Register { reported: Vec::new() };
+        let message = JobManagerMessage::OperatorEvent { attempt, operator: attempt.vertex, event };
+        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
+        self.source.start();
+        outbox.emit(EventKind::ReaderStarted { splits: restored });
+        self.apply_reader_context(outbox);
+        self.status = TaskStatus::Running;
+        self.tell_state(ExecutionState::Running, outbox);
+        Ok(())
+    }
+}

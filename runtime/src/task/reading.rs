@@ -1,0 +1,108 @@
+//! The default action, and what coordinators send.
+
+use super::Task;
+use super::source_operator::positions;
+use super::status::TaskStatus;
+use super::task_error::TaskError;
+use super::user_code::UserCode;
+use crate::actor::{Outbox, TurnDecision};
+use crate::api::source::InputStatus;
+use crate::event::EventKind;
+use crate::ids::{OperatorEventId, OperatorUid};
+use crate::message::{JobManagerMessage, OperatorEvent, Stream, Timer};
+use crate::records::{OffsetRange, Record};
+
+impl Task {
+    /// Polls the reader once and sends what it gives down the chain.
+    pub(super) fn poll(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert!(self.can_poll(), "the default action is suspended");
+        let status = self.source.poll_next(decision.batch_size_max);
+        let mut records = self.source.take_records();
+        let outcome = if records.is_empty() { Ok(()) } else { self.process(&mut records, outbox) };
+        self.source.give_back(records);
+        outcome?;
+        self.apply_reader_context(outbox);
+        if status == InputStatus::EndOfInput { self.end_input(outbox) } else { Ok(()) }
+    }
+
+    /// Reader -> map -> writer for one batch. An exception at record k leaves those before it emitted and written.
+    fn process(&mut self, records: &mut Vec<Record>, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert!(!records.is_empty());
+        let cut = self.user_code.cut(records);
+        if let Some((count, _)) = cut {
+            records.truncate(count);
+        }
+        if let Some(first) = records.first() {
+            let (split, start) = (first.split, first.offset);
+            let range = OffsetRange { split, start, end: start + records.len() as u64 };
+            outbox.emit(EventKind::RecordsEmitted { range });
+            self.map.process(records, self.writer.transaction(), outbox);
+            self.writer.write(records, &mut self.store, outbox);
+        }
+        match cut {
+            Some((_, failure)) => Err(UserCode::throw(failure, outbox)),
+            None => Ok(()),
+        }
+    }
+
+    /// Does what the reader asked for in its last call.
+    pub(super) fn apply_reader_context(&mut self, outbox: &mut Outbox) {
+        let context = self.source.context();
+        for split in context.finished.drain(..) {
+            outbox.emit(EventKind::SplitFinished { split });
+        }
+        if let Some(after_ns) = context.wake_after_ns.take() {
+            outbox.set_timer(Timer::ReaderWake, after_ns);
+        }
+        if context.events.is_empty() {
+            return;
+        }
+        let attempt = self.descriptor.attempt;
+        for event in std::mem::take(&mut context.events) {
+            let message = JobManagerMessage::OperatorEvent { attempt, operator: attempt.vertex, event };
+            self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
+        }
+    }
+
+    /// An operator event: it goes to the source or to the other coordinated operator of the chain.
+    pub(super) fn handle_operator_event(
+        &mut self,
+        operator: OperatorUid,
+        id: OperatorEventId,
+        event: OperatorEvent,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Running, "events wait until the task runs");
+        outbox.emit(EventKind::OperatorEventHandled { operator, id });
+        if operator == self.descriptor.attempt.vertex {
+            self.handle_source_event(event, outbox);
+            return Ok(());
+        }
+        match (&mut self.coordinated, event) {
+            (Some(coordinated), OperatorEvent::Custom(bytes)) if coordinated.operator() == operator => {
+                coordinated.handle(&bytes)
+            }
+            _ => Err(TaskError::UnknownOperatorEvent(operator)),
+        }
+    }
+
+    fn handle_source_event(&mut self, event: OperatorEvent, outbox: &mut Outbox) {
+        match event {
+            OperatorEvent::AddSplits(splits) => {
+                for split in positions(&splits) {
+                    outbox.emit(EventKind::SplitAdded { split });
+                }
+                // After END_OF_INPUT they are kept and never read, as in Flink (FACT 55).
+                if !splits.is_empty() {
+                    self.source.add_splits(splits);
+                }
+            }
+            OperatorEvent::NoMoreSplits => {
+                outbox.emit(EventKind::NoMoreSplitsNoticed);
+                self.source.notify_no_more_splits();
+            }
+            OperatorEvent::Custom(bytes) => self.source.handle_source_event(bytes),
+        }
+        self.apply_reader_context(outbox);
+    }
+}

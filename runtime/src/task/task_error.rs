@@ -1,0 +1,68 @@
+//! Why a task fails. Each of these ends its thread; the job master then fails the region over.
+
+use crate::api::sink::SinkStateError;
+use crate::api::source_state::StateError;
+use crate::config::FailureMoment;
+use crate::ids::{CheckpointId, OperatorUid, TransactionName};
+
+/// The error that ends a task's thread.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TaskError {
+    /// User code threw.
+    #[error("user code failed at record {record} ({moment:?})")]
+    UserCode {
+        /// At which moment.
+        moment: FailureMoment,
+        /// At which record.
+        record: u64,
+    },
+    /// The writer cannot go on.
+    #[error("the sink writer failed: {0}")]
+    Writer(String),
+    /// Flink's `IOException` of the committer (FACT 69).
+    #[error("Failed to commit {count} committables after {retries} retries")]
+    RetriesExhausted {
+        /// How many are left.
+        count: usize,
+        /// How many immediate retries there were.
+        retries: u32,
+    },
+    /// A committable failed for a reason nobody knows (FACT 74).
+    #[error("Failed to commit {transaction}: {cause}")]
+    CommitFailed {
+        /// The transaction.
+        transaction: TransactionName,
+        /// What the committer said.
+        cause: String,
+    },
+    /// Flink's `IllegalArgumentException` of an incomplete checkpoint (FACT 68).
+    #[error("Trying to commit incomplete batch of {checkpoint}: {received} of {announced} committables")]
+    IncompleteBatch {
+        /// The checkpoint.
+        checkpoint: CheckpointId,
+        /// How many the summary announced.
+        announced: u32,
+        /// How many came.
+        received: u32,
+    },
+    /// The committable collector was used against its contract (FACT 64).
+    #[error("committables of {checkpoint}: {cause}")]
+    CommittableContract {
+        /// The checkpoint.
+        checkpoint: CheckpointId,
+        /// How.
+        cause: &'static str,
+    },
+    /// Sink state cannot be read.
+    #[error("{0}")]
+    SinkState(#[from] SinkStateError),
+    /// Reader state cannot be read.
+    #[error("the reader's state cannot be restored: {0}")]
+    ReaderState(#[from] StateError),
+    /// The state or an event of the coordinated operator cannot be read.
+    #[error("bytes of the coordinated operator cannot be read: {0}")]
+    CoordinatedOperator(String),
+    /// An event for an operator that is not in this chain, or that its operator does not know (FACT 57).
+    #[error("unknown operator event for {0}")]
+    UnknownOperatorEvent(OperatorUid),
+}

@@ -1,0 +1,9 @@
+//! Tasks under scripted mail: what goes in, and the outbox that comes out.
+
+mod checkpoints;
+mod commits;
+mod defects;
+mod ends;
+mod failures;
+mod harness;
+mod life;

@@ -1,0 +1,174 @@
+//! What stands beside a run and judges it: the checkers, the running trace hash, the counts of what was exercised and the
+//! totals of records. It reads events only, never the world.
+
+use serde::{Deserialize, Serialize};
+use splitrace_invariants::checkers::{Checkers, RunSetup};
+use splitrace_invariants::coverage::{Coverage, Exercised};
+use splitrace_invariants::d1::TraceHash;
+use splitrace_invariants::violation::Violation;
+use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::message::JobResult;
+use splitrace_runtime::records::RecordRanges;
+use std::hash::Hasher;
+
+/// How many records were read and made visible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RecordTotals {
+    /// Visible, each as often as it is visible.
+    pub total: u64,
+    /// Visible, each once.
+    pub distinct: u64,
+    /// What must be visible at the end.
+    pub expected: u64,
+    /// `total - distinct`.
+    pub duplicates: u64,
+    /// `expected - distinct`.
+    pub missing: u64,
+    /// Handed on by readers.
+    pub read: u64,
+    /// Handed on by readers although they had been handed on before.
+    pub re_read: u64,
+}
+
+/// The judge of one run.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    checkers: Checkers,
+    hash: TraceHash,
+    coverage: Coverage,
+    violation: Option<Violation>,
+    event_count: u64,
+    read: u64,
+    read_ranges: RecordRanges,
+    re_read: u64,
+    visible_total: u64,
+    visible: RecordRanges,
+    last_progress_ns: u64,
+    job_result: Option<JobResult>,
+}
+
+impl Judge {
+    /// A judge for a run.
+    #[must_use]
+    pub fn new(setup: &RunSetup) -> Self {
+        Self {
+            checkers: Checkers::new(setup),
+            hash: TraceHash::new(),
+            coverage: Coverage::new(),
+            violation: None,
+            event_count: 0,
+            read: 0,
+            read_ranges: RecordRanges::new(),
+            re_read: 0,
+            visible_total: 0,
+            visible: RecordRanges::new(),
+            last_progress_ns: 0,
+            job_result: None,
+        }
+    }
+
+    /// Takes one event in.
+    pub fn observe(&mut self, event: &Event) {
+        self.event_count += 1;
+        self.hash.observe(event);
+        self.coverage.observe(event);
+        self.count(event);
+        if self.violation.is_none()
+            && let Err(violation) = self.checkers.observe(event)
+        {
+            tracing::error!(%violation, "violated");
+            self.violation = Some(violation);
+        }
+    }
+
+    fn count(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::RecordsEmitted { range } => {
+                self.read += range.len();
+                if self.read_ranges.first_overlap(*range).is_some() {
+                    self.re_read += covered(&self.read_ranges, *range);
+                }
+                self.read_ranges.insert(*range);
+            }
+            EventKind::BecameVisible { records, .. } => {
+                self.visible_total += records.len();
+                self.visible.extend(records);
+            }
+            EventKind::JobEnded { result } => self.job_result = Some(result.clone()),
+            EventKind::CheckpointCompleted { .. }
+            | EventKind::TaskStateChanged { .. }
+            | EventKind::Healed => {}
+            _ => return,
+        }
+        self.last_progress_ns = event.header.virtual_time_ns;
+    }
+
+    /// The totals, given what must be visible at the end.
+    #[must_use]
+    pub fn totals(&self, expected: u64) -> RecordTotals {
+        let distinct = self.visible.len();
+        RecordTotals {
+            total: self.visible_total,
+            distinct,
+            expected,
+            duplicates: self.visible_total - distinct,
+            missing: expected.saturating_sub(distinct),
+            read: self.read,
+            re_read: self.re_read,
+        }
+    }
+
+    /// The first violation.
+    #[must_use]
+    pub const fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Virtual time of the last record, commit, checkpoint or change of state.
+    #[must_use]
+    pub const fn last_progress_ns(&self) -> u64 {
+        self.last_progress_ns
+    }
+
+    /// The job's result, once the high-availability service has it.
+    #[must_use]
+    pub const fn job_result(&self) -> Option<&JobResult> {
+        self.job_result.as_ref()
+    }
+
+    /// How many events there were.
+    #[must_use]
+    pub const fn event_count(&self) -> u64 {
+        self.event_count
+    }
+
+    /// The trace hash so far.
+    #[must_use]
+    pub fn trace_hash(&self) -> u64 {
+        self.hash.value()
+    }
+
+    /// What was exercised.
+    #[must_use]
+    pub fn exercised(&self) -> Exercised {
+        self.coverage.exercised()
+    }
+
+    /// The checkers, for their judgements and their last word.
+    pub const fn checkers_mut(&mut self) -> &mut Checkers {
+        &mut self.checkers
+    }
+
+    /// Feeds what a verdict may still depend on into `hasher`: the checkers, not the counts.
+    pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        self.checkers.fingerprint(hasher);
+    }
+}
+
+/// How many records of `range` are in `ranges`.
+fn covered(ranges: &RecordRanges, range: splitrace_runtime::records::OffsetRange) -> u64 {
+    ranges
+        .of_split(range.split)
+        .map(|held| held.end.min(range.end).saturating_sub(held.start.max(range.start)))
+        .sum()
+}

@@ -1,0 +1,172 @@
+//! Replay files: a scenario, its choices, and what came of them. Versioned, never overwritten.
+
+use crate::choices::RecordedChoices;
+use crate::run::{RunReport, run_recorded};
+use crate::scenario::Scenario;
+use serde::{Deserialize, Serialize};
+use splitrace_invariants::outcome::Outcome;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The version of the file's shape and of the events that its hash covers.
+pub const REPLAY_VERSION: u32 = 1;
+
+/// A run, written down.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReplayFile {
+    /// [`REPLAY_VERSION`].
+    pub version: u32,
+    /// The version of the program that wrote it.
+    pub splitrace: String,
+    /// The seed that it came from, for the reader; the run is fixed by scenario and choices.
+    pub seed: Option<u64>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The hash over its events.
+    pub trace_hash: u64,
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The choices that differ from the default.
+    pub choices: RecordedChoices,
+}
+
+/// What is wrong with a replay file.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// It cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no replay file.
+    #[error("{path}: line {line}, column {column}: not a replay file: {message}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// It was written by another version.
+    #[error(
+        "{path}: this is a replay file of version {found}, but this program reads version {REPLAY_VERSION} only; \
+             run it with the program that wrote it (splitrace {written_by})"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The program that wrote it.
+        written_by: String,
+    },
+    /// The scenario in it makes no sense.
+    #[error("{path}: {message}")]
+    Scenario {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The run came out differently.
+    #[error(
+        "{path} was not reproduced: it says '{expected}' with hash {expected_hash:#018x}, this run says '{found}' \
+             with hash {found_hash:#018x}; the program differs from the one that wrote it (splitrace {written_by})"
+    )]
+    NotReproduced {
+        /// The file.
+        path: PathBuf,
+        /// The outcome in the file.
+        expected: String,
+        /// The hash in the file.
+        expected_hash: u64,
+        /// The outcome now.
+        found: String,
+        /// The hash now.
+        found_hash: u64,
+        /// The program that wrote it.
+        written_by: String,
+    },
+}
+
+impl ReplayFile {
+    /// What to write down of a run whose choices were recorded.
+    #[must_use]
+    pub fn of(scenario: &Scenario, seed: Option<u64>, report: &RunReport) -> Self {
+        Self {
+            version: REPLAY_VERSION,
+            splitrace: env!("CARGO_PKG_VERSION").to_owned(),
+            seed,
+            outcome: report.outcome.clone(),
+            trace_hash: report.trace_hash,
+            scenario: scenario.clone(),
+            choices: report.choices.clone(),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no replay file, or is of another version.
+    pub fn read(path: &Path) -> Result<Self, ReplayError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ReplayError::Io { path: path.into(), source })?;
+        let syntax = |error: serde_json::Error| ReplayError::Syntax {
+            path: path.into(),
+            line: error.line(),
+            column: error.column(),
+            message: error.to_string(),
+        };
+        // The version is looked at first: a file of another version has another shape, and that is not its fault.
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(syntax)?;
+        let found = value.get("version").and_then(serde_json::Value::as_u64);
+        if let Some(found) = found
+            && found != u64::from(REPLAY_VERSION)
+        {
+            let written_by = value.get("splitrace").and_then(|version| version.as_str()).unwrap_or("unknown");
+            return Err(ReplayError::Version { path: path.into(), found, written_by: written_by.to_owned() });
+        }
+        let file: Self = serde_json::from_str(&text).map_err(syntax)?;
+        let valid = file.scenario.validate();
+        valid.map_err(|error| ReplayError::Scenario { path: path.into(), message: error.to_string() })?;
+        Ok(file)
+    }
+
+    /// Writes a new file; one that is there already is left alone.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn write_new(&self, path: &Path) -> Result<(), ReplayError> {
+        let io = |source| ReplayError::Io { path: path.into(), source };
+        let mut text = serde_json::to_string_pretty(self).expect("a replay file has only plain data");
+        text.push('\n');
+        let mut file = std::fs::File::create_new(path).map_err(io)?;
+        file.write_all(text.as_bytes()).map_err(io)
+    }
+
+    /// Runs it again and compares verdict and hash.
+    ///
+    /// # Errors
+    /// When either differs.
+    pub fn reproduce(&self, path: &Path) -> Result<RunReport, ReplayError> {
+        let report = run_recorded(&self.scenario, &self.choices);
+        if report.outcome == self.outcome && report.trace_hash == self.trace_hash {
+            return Ok(report);
+        }
+        Err(ReplayError::NotReproduced {
+            path: path.into(),
+            expected: self.outcome.to_string(),
+            expected_hash: self.trace_hash,
+            found: report.outcome.to_string(),
+            found_hash: report.trace_hash,
+            written_by: self.splitrace.clone(),
+        })
+    }
+}

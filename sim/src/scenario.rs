@@ -1,0 +1,218 @@
+//! A scenario: the job, its network, what may break, and how long a run may take. With the choices it determines a run.
+//!
+//! Three ways to one: drawn from a seed (swarm: each seed has its own features and faults), the demo's, or a TOML file.
+
+mod demo;
+mod draw;
+mod file;
+
+pub use demo::{DemoMode, DemoOptions};
+pub use file::ScenarioError;
+
+use serde::{Deserialize, Serialize};
+use splitrace_invariants::promise::{Promise, PromiseInput};
+use splitrace_runtime::config::JobConfig;
+
+/// Everything that determines a run but the choices.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// When a user cancels the job; `None` for never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_after_ns: Option<u64>,
+    /// The bounds of a run.
+    pub limits: Limits,
+    /// The network.
+    pub network: NetworkConfig,
+    /// What may break.
+    pub faults: FaultConfig,
+    /// The job.
+    pub job: JobConfig,
+}
+
+/// The bounds of a run. Each is exact.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// A run that takes more steps ends as 'step limit'.
+    pub steps_max: u64,
+    /// A run that goes on longer ends as 'virtual timeout'.
+    pub virtual_time_max_ns: u64,
+    /// After healing, so long without a record, commit, checkpoint or change of state is a deadlock.
+    pub no_progress_max_ns: u64,
+    /// How long the world goes on after the job's end, so that what comes late can do its harm.
+    pub settle_ns: u64,
+}
+
+/// Which order and multiplicity the network keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkSemantics {
+    /// Frames may overtake each other and arrive twice.
+    UnorderedDuplicating,
+    /// Frames may overtake each other.
+    Unordered,
+    /// Frames of one connection keep their order: Flink's assumption.
+    OrderedPerConnection,
+}
+
+/// The network, for all links alike.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// Order and multiplicity.
+    pub semantics: NetworkSemantics,
+    /// The least time a frame takes.
+    pub latency_min_ns: u64,
+    /// What may come on top, uniformly.
+    pub latency_jitter_ns: u64,
+    /// How long an outside system takes at most beyond its least time.
+    pub service_jitter_ns: u64,
+    /// After this time without an acknowledgement a frame is sent again.
+    pub resend_after_ns: u64,
+    /// How often.
+    pub resend_max: u32,
+    /// Whether frames are encoded and decoded on their way.
+    pub serialise: bool,
+}
+
+/// A probability as a ratio of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Odds {
+    /// The numerator; 0 for never.
+    pub numerator: u32,
+    /// The denominator, at least 1.
+    pub denominator: u32,
+}
+
+impl Odds {
+    /// It never happens.
+    pub const NEVER: Self = Self { numerator: 0, denominator: 1 };
+
+    /// One in so many.
+    #[must_use]
+    pub const fn one_in(denominator: u32) -> Self {
+        Self { numerator: 1, denominator }
+    }
+}
+
+/// What may break, how often, and until when.
+///
+/// The budget: crashes are bounded by the three counts (window faults and second faults draw on them too), so the restart
+/// budget of the job, which a drawn scenario sets above their sum, is never used up by them alone. All faults end at
+/// `heal_after_ns`; partitions end with them. Outside systems never lose what they acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultConfig {
+    /// From here on nothing breaks any more, and the job must come to its end.
+    pub heal_after_ns: u64,
+    /// Planned faults come before this time; what answers to the protocol (windows, second faults) until healing.
+    pub plan_until_ns: u64,
+    /// Task failures by an injected exception, at most.
+    pub task_failures_max: u32,
+    /// Task manager crashes, at most.
+    pub task_manager_crashes_max: u32,
+    /// Job manager crashes, at most.
+    pub job_manager_crashes_max: u32,
+    /// Partitions, at most.
+    pub partitions_max: u32,
+    /// How long a crashed process stays down at most.
+    pub down_time_max_ns: u64,
+    /// How long a partition lasts at most.
+    pub partition_max_ns: u64,
+    /// A frame is lost, doubled or held up.
+    pub frame: Odds,
+    /// How long a held-up frame takes at most.
+    pub spike_max_ns: u64,
+    /// A thread stands still before a turn.
+    pub pause: Odds,
+    /// How long at most.
+    pub pause_max_ns: u64,
+    /// A call to an outside system is refused, answered late, or done without a reply.
+    pub outside: Odds,
+    /// A window of the protocol gets a crash or a delay when it opens.
+    pub window: Odds,
+    /// A failover gets a second fault inside it.
+    pub second: Odds,
+    /// A stopped execution goes on as a zombie.
+    pub zombie: Odds,
+    /// How long at most.
+    pub zombie_max_ns: u64,
+    /// How many records one turn of a reader hands on at most.
+    pub batch_size_max: u32,
+    /// How far the clock of a process may be off.
+    pub clock_skew_max_ns: u64,
+}
+
+impl FaultConfig {
+    /// Nothing breaks.
+    pub const NONE: Self = Self {
+        heal_after_ns: 0,
+        plan_until_ns: 0,
+        task_failures_max: 0,
+        task_manager_crashes_max: 0,
+        job_manager_crashes_max: 0,
+        partitions_max: 0,
+        down_time_max_ns: 1,
+        partition_max_ns: 1,
+        frame: Odds::NEVER,
+        spike_max_ns: 1,
+        pause: Odds::NEVER,
+        pause_max_ns: 1,
+        outside: Odds::NEVER,
+        window: Odds::NEVER,
+        second: Odds::NEVER,
+        zombie: Odds::NEVER,
+        zombie_max_ns: 1,
+        batch_size_max: 1,
+        clock_skew_max_ns: 0,
+    };
+
+    /// Whether anything can make a task restart.
+    #[must_use]
+    pub const fn failover_possible(&self) -> bool {
+        self.task_failures_max > 0
+            || self.task_manager_crashes_max > 0
+            || self.job_manager_crashes_max > 0
+            || self.partitions_max > 0
+            || self.frame.numerator > 0
+            || self.outside.numerator > 0
+            || self.pause.numerator > 0
+    }
+}
+
+impl Scenario {
+    /// What this scenario promises, per invariant, with the reason.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        let job = &self.job;
+        Promise::of(&PromiseInput {
+            bounded: job.vertices.iter().all(|vertex| vertex.source.bounded),
+            checkpointing: job.checkpointing.is_some(),
+            failover_possible: self.faults.failover_possible()
+                || job.vertices.iter().any(|vertex| vertex.task.user_failure.is_some()),
+            sink: job.sink,
+            after_tasks_finish: job
+                .checkpointing
+                .is_none_or(|checkpointing| checkpointing.after_tasks_finish),
+        })
+    }
+
+    /// How many records the job must make visible in all, without those that the user function drops.
+    #[must_use]
+    pub fn expected_records(&self) -> u64 {
+        self.job
+            .vertices
+            .iter()
+            .map(|vertex| {
+                let total = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
+                let dropped = match vertex.task.filter_every {
+                    0 => 0,
+                    every => total.div_ceil(every),
+                };
+                total - dropped
+            })
+            .sum()
+    }
+}

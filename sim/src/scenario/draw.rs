@@ -1,0 +1,220 @@
+//! Scenarios drawn from a seed, swarm fashion: each seed switches features and faults on or off and weights them, so that
+//! campaigns reach combinations that one fixed mix never would.
+
+use super::{FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Scenario};
+use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
+use splitrace_runtime::config::*;
+use splitrace_runtime::defects::DefectSet;
+use splitrace_runtime::ids::{JobId, LineageId, OperatorUid};
+
+/// Draws numbered properties; each property has a stream of its own, so adding one changes no other.
+struct Drawer<C> {
+    choices: C,
+}
+
+impl<C: Choices> Drawer<C> {
+    fn below(&mut self, property: Property, count: u64) -> u64 {
+        let label = Label::new(ChoiceKind::Scenario, Subject::Number(property as u32));
+        self.choices.choose(label, Draw::Below(count))
+    }
+
+    fn within(&mut self, property: Property, least: u64, most: u64) -> u64 {
+        debug_assert!(least <= most, "a range has a least and a most");
+        least + self.below(property, most - least + 1)
+    }
+
+    /// True in `percent` of 100.
+    fn percent(&mut self, property: Property, percent: u64) -> bool {
+        // The benign value 0 means 'off'.
+        self.below(property, 100) >= 100 - percent
+    }
+}
+
+/// The drawn properties. Append only: a number is a stream.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Property {
+    Vertices,
+    Coordinated,
+    Parallelism,
+    Splits,
+    Records,
+    Policy,
+    RecordInterval,
+    Filter,
+    WriteBuffer,
+    CheckpointInterval,
+    CheckpointTimeout,
+    Concurrent,
+    Pause,
+    RestartDelay,
+    Region,
+    TaskManagers,
+    Sink,
+    Semantics,
+    Jitter,
+    Serialise,
+    JobManagerCrashes,
+    TaskManagerCrashes,
+    TaskFailures,
+    Partitions,
+    FrameFaults,
+    FrameOdds,
+    Pauses,
+    Outside,
+    Windows,
+    Second,
+    Zombies,
+    Batch,
+    Skew,
+    Heal,
+    EventCount,
+}
+
+impl Scenario {
+    /// The default draw of a seed.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        Self::draw_from(SeedChoices::new(seed))
+    }
+
+    /// A scenario from any source of choices; all zeros give a small tame one.
+    #[must_use]
+    pub fn draw_from(choices: impl Choices) -> Self {
+        let mut drawer = Drawer { choices };
+        let job = draw_job(&mut drawer);
+        let network = draw_network(&mut drawer);
+        let faults = draw_faults(&mut drawer, expected_duration_ns(&job));
+        let second_ns = 1_000 * NANOS_PER_MILLI;
+        Self {
+            cancel_after_ns: None,
+            limits: Limits {
+                steps_max: 100_000,
+                virtual_time_max_ns: 300 * second_ns,
+                no_progress_max_ns: 30 * second_ns,
+                settle_ns: 300 * NANOS_PER_MILLI,
+            },
+            network,
+            faults,
+            job,
+        }
+    }
+}
+
+fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
+    let vertex_count = 1 + u64::from(drawer.percent(Property::Vertices, 15));
+    let coordinated = drawer.percent(Property::Coordinated, 20);
+    let vertices =
+        (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
+    let interval_ns = drawer.within(Property::CheckpointInterval, 20, 120) * NANOS_PER_MILLI;
+    JobConfig {
+        job: JobId(0),
+        lineage: LineageId(0),
+        vertices,
+        checkpointing: Some(CheckpointConfig {
+            interval_ns,
+            timeout_ns: drawer.within(Property::CheckpointTimeout, 300, 1_500) * NANOS_PER_MILLI,
+            pause_min_ns: if drawer.percent(Property::Pause, 30) { interval_ns / 2 } else { 0 },
+            concurrent_max: 1 + drawer.below(Property::Concurrent, 3) as u32,
+            failures_tolerable: 1_000,
+            after_tasks_finish: true,
+        }),
+        restart: RestartConfig {
+            delay_ns: drawer.within(Property::RestartDelay, 0, 80) * NANOS_PER_MILLI,
+            attempts_max: 10_000,
+        },
+        region: if drawer.percent(Property::Region, 25) { RegionScope::Vertex } else { RegionScope::Subtask },
+        task_managers: 1 + drawer.below(Property::TaskManagers, 3) as u32,
+        heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
+        sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
+        defects: DefectSet::NONE,
+    }
+}
+
+fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool) -> VertexConfig {
+    VertexConfig {
+        operator: OperatorUid(index as u16),
+        parallelism: drawer.within(Property::Parallelism, 1, 3) as u32,
+        source: SourceConfig {
+            split_count: drawer.within(Property::Splits, 1, 7) as u32,
+            records_per_split: drawer.within(Property::Records, 0, 24),
+            policy: if drawer.percent(Property::Policy, 35) {
+                AssignmentPolicy::Push
+            } else {
+                AssignmentPolicy::Pull
+            },
+            bounded: true,
+        },
+        task: TaskConfig {
+            record_interval_ns: drawer.within(Property::RecordInterval, 1, 8) * NANOS_PER_MILLI,
+            filter_every: if drawer.percent(Property::Filter, 25) { 5 } else { 0 },
+            user_failure: None,
+            write_buffer_records: drawer.within(Property::WriteBuffer, 1, 8) as u32,
+            commit_retries_max: 10,
+            store_timeout_ns: 400 * NANOS_PER_MILLI,
+        },
+        coordinated: coordinated.then(|| CoordinatedConfig {
+            operator: OperatorUid(100 + index as u16),
+            event_interval_ns: 7 * NANOS_PER_MILLI,
+            event_count: drawer.within(Property::EventCount, 3, 30) as u32,
+        }),
+    }
+}
+
+fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
+    let semantics = match drawer.below(Property::Semantics, 10) {
+        0..=6 => NetworkSemantics::UnorderedDuplicating,
+        7..=8 => NetworkSemantics::Unordered,
+        _ => NetworkSemantics::OrderedPerConnection,
+    };
+    NetworkConfig {
+        semantics,
+        latency_min_ns: NANOS_PER_MILLI / 5,
+        latency_jitter_ns: [1, 2, 4, 10][drawer.below(Property::Jitter, 4) as usize] * NANOS_PER_MILLI,
+        service_jitter_ns: 2 * NANOS_PER_MILLI,
+        resend_after_ns: 40 * NANOS_PER_MILLI,
+        resend_max: 6,
+        serialise: drawer.percent(Property::Serialise, 50),
+    }
+}
+
+fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultConfig {
+    let odds = |on: bool, denominator: u32| if on { Odds::one_in(denominator) } else { Odds::NEVER };
+    let frame = drawer.percent(Property::FrameFaults, 60);
+    let frame_denominator = [300, 100, 40, 20][drawer.below(Property::FrameOdds, 4) as usize];
+    FaultConfig {
+        heal_after_ns: plan_until_ns + drawer.within(Property::Heal, 100, 700) * NANOS_PER_MILLI,
+        plan_until_ns,
+        task_failures_max: drawer.within(Property::TaskFailures, 1, 4) as u32,
+        task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
+        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 30)) * 2,
+        partitions_max: u32::from(drawer.percent(Property::Partitions, 30)) * 2,
+        down_time_max_ns: 150 * NANOS_PER_MILLI,
+        partition_max_ns: 500 * NANOS_PER_MILLI,
+        frame: odds(frame, frame_denominator),
+        spike_max_ns: 120 * NANOS_PER_MILLI,
+        pause: odds(drawer.percent(Property::Pauses, 50), 200),
+        pause_max_ns: 40 * NANOS_PER_MILLI,
+        outside: odds(drawer.percent(Property::Outside, 50), 15),
+        window: odds(drawer.percent(Property::Windows, 70), 40),
+        second: odds(drawer.percent(Property::Second, 60), 3),
+        zombie: odds(drawer.percent(Property::Zombies, 50), 2),
+        zombie_max_ns: 200 * NANOS_PER_MILLI,
+        batch_size_max: [1, 1, 3, 8][drawer.below(Property::Batch, 4) as usize],
+        clock_skew_max_ns: if drawer.percent(Property::Skew, 30) { 500 * NANOS_PER_MILLI } else { 0 },
+    }
+}
+
+/// About how long the job takes when nothing fails: planned faults come inside this time, so that they hit something.
+fn expected_duration_ns(job: &JobConfig) -> u64 {
+    let longest_ns = job
+        .vertices
+        .iter()
+        .map(|vertex| {
+            let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
+            records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
+        })
+        .max();
+    let interval_ns = job.checkpointing.map_or(0, |checkpointing| checkpointing.interval_ns);
+    longest_ns.unwrap_or(0) + interval_ns + 30 * NANOS_PER_MILLI
+}

@@ -1,0 +1,149 @@
+//! Scenarios as TOML files, checked when they are read.
+
+use super::Scenario;
+use splitrace_runtime::ids::OperatorUid;
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// What is wrong with a scenario.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ScenarioError {
+    /// It is no TOML, or not of this shape.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A value makes no sense.
+    #[error("{place}: {message}")]
+    Value {
+        /// The key.
+        place: &'static str,
+        /// What would be right.
+        message: String,
+    },
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line and column or its key.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start).min(text.len());
+            let before = &text[..offset];
+            ScenarioError::Syntax {
+                line: before.matches('\n').count() + 1,
+                column: before.chars().rev().take_while(|character| *character != '\n').count() + 1,
+                message: error.message().to_owned(),
+            }
+        })?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// Writes it.
+    ///
+    /// # Panics
+    /// Never for a scenario that [`Self::validate`] accepts.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a valid scenario has only tables, integers, strings and flags")
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that makes no sense.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        let wrong = |place, message: &str| Err(ScenarioError::Value { place, message: message.to_owned() });
+        let job = &self.job;
+        if job.vertices.is_empty() || job.vertices.len() > 4 {
+            return wrong("job.vertices", "a job has one to four of them");
+        }
+        let mut operators = BTreeSet::<OperatorUid>::new();
+        for vertex in &job.vertices {
+            let coordinated = vertex.coordinated.map(|coordinated| coordinated.operator);
+            for operator in [Some(vertex.operator), coordinated].into_iter().flatten() {
+                if !operators.insert(operator) {
+                    return wrong("job.vertices.operator", "every operator uid is used once");
+                }
+            }
+            if !(1..=64).contains(&vertex.parallelism) {
+                return wrong("job.vertices.parallelism", "it lies between 1 and 64");
+            }
+            if vertex.source.split_count > 10_000 || vertex.source.records_per_split > 1 << 40 {
+                return wrong("job.vertices.source", "at most 10,000 splits of at most 2^40 records");
+            }
+            if vertex.task.write_buffer_records == 0 {
+                return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
+            }
+            if vertex.task.store_timeout_ns == 0 {
+                return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
+            }
+        }
+        if !(1..=64).contains(&job.task_managers) {
+            return wrong("job.task_managers", "it lies between 1 and 64");
+        }
+        if job.heartbeat.interval_ns == 0 || job.heartbeat.timeout_ns <= job.heartbeat.interval_ns {
+            return wrong("job.heartbeat", "the timeout is longer than the interval, and neither is 0");
+        }
+        if let Some(checkpointing) = job.checkpointing
+            && (checkpointing.interval_ns == 0
+                || checkpointing.timeout_ns == 0
+                || checkpointing.concurrent_max == 0)
+        {
+            return wrong("job.checkpointing", "interval, timeout and concurrent_max are at least 1");
+        }
+        self.validate_surroundings()
+    }
+
+    fn validate_surroundings(&self) -> Result<(), ScenarioError> {
+        let wrong = |place, message: &str| Err(ScenarioError::Value { place, message: message.to_owned() });
+        let faults = &self.faults;
+        for (place, odds) in [
+            ("faults.frame", faults.frame),
+            ("faults.pause", faults.pause),
+            ("faults.outside", faults.outside),
+            ("faults.window", faults.window),
+            ("faults.second", faults.second),
+            ("faults.zombie", faults.zombie),
+        ] {
+            if odds.denominator == 0 || odds.numerator > odds.denominator {
+                return wrong(place, "a ratio numerator / denominator between 0 and 1");
+            }
+        }
+        if faults.batch_size_max == 0 {
+            return wrong("faults.batch_size_max", "it is at least 1");
+        }
+        let lengths = [
+            faults.down_time_max_ns,
+            faults.partition_max_ns,
+            faults.spike_max_ns,
+            faults.pause_max_ns,
+            faults.zombie_max_ns,
+        ];
+        if lengths.contains(&0) {
+            return wrong("faults", "every longest duration is at least 1 ns");
+        }
+        if self.network.resend_after_ns == 0 || self.network.resend_max == 0 {
+            return wrong("network", "resend_after_ns and resend_max are at least 1");
+        }
+        if self.limits.steps_max == 0 || self.limits.virtual_time_max_ns == 0 {
+            return wrong("limits", "steps_max and virtual_time_max_ns are at least 1");
+        }
+        let bounded = self.job.vertices.iter().all(|vertex| vertex.source.bounded);
+        if !bounded && self.cancel_after_ns.is_none() {
+            return wrong(
+                "cancel_after_ns",
+                "an unbounded job never ends by itself, so it needs a time of cancellation",
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Deciding faults. Applying them is [`super::apply`]; this module only says what, whom and when.
+//!
+//! **Fault budget.** Per run at most `*_max` planned crashes and partitions of each kind, plus at most
+//! [`WINDOW_FAULTS_MAX`] faults aimed at protocol windows and [`SECOND_FAULTS_MAX`] second faults, each only of a kind that
+//! the scenario allows at all. Frames may be lost, doubled, overtaken and held up; threads may stand still; the outside
+//! systems may refuse, dawdle, and do a thing without saying so. Not in the budget, since no protocol could survive it:
+//! loss of what the store or the high-availability service acknowledged, and frames that change their content. After
+//! healing none of these comes any more, partitions are lifted and zombies are gone: from there the protocol owes an end.
+
+use super::World;
+use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use crate::scenario::Odds;
+use splitrace_runtime::event::{EventKind, FaultKind, Window};
+use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, ProcessId};
+
+/// How many faults a run may get that are aimed at windows.
+pub const WINDOW_FAULTS_MAX: u32 = 4;
+/// How many second faults a run may get.
+pub const SECOND_FAULTS_MAX: u32 = 3;
+/// Planned times are drawn on this grid.
+const TIME_GRID_NS: u64 = 100_000;
+
+/// A fault that the plan, a window or a failover brings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PlannedFault {
+    /// An exception in some task.
+    TaskFailure {
+        /// Which, when it is settled already.
+        attempt: Option<ExecutionAttemptId>,
+        /// The window it is aimed at.
+        window: Option<Window>,
+    },
+    /// A process dies.
+    Crash {
+        /// Which; `None` picks a task manager when it comes.
+        process: Option<ProcessId>,
+        /// Only this life of it.
+        incarnation: Option<Incarnation>,
+        /// The window it is aimed at.
+        window: Option<Window>,
+    },
+    /// Some link lets nothing through for a while.
+    Partition,
+    /// A zombie's time is over.
+    ZombieEnds {
+        /// The execution's slot.
+        slot: usize,
+    },
+}
+
+/// How many faults are left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FaultBudget {
+    /// Aimed at windows.
+    pub window: u32,
+    /// Second faults.
+    pub second: u32,
+    /// Job manager crashes beyond the plan.
+    pub job_manager: u32,
+}
+
+/// What befalls a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameFault {
+    /// It is lost.
+    Lost,
+    /// It comes twice.
+    Doubled,
+    /// It is held up.
+    Spike,
+}
+
+/// What befalls a call to an outside system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutsideFault {
+    /// It answers 'not now', or nothing at all.
+    Unavailable,
+    /// It does the thing and its reply is lost.
+    ReplyLost,
+    /// It takes long.
+    Slow,
+}
+
+/// What befalls the protocol when a window opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowFault {
+    /// The task concerned throws.
+    TaskFailure,
+    /// The task manager concerned dies.
+    TaskManagerCrash,
+    /// The job manager dies.
+    JobManagerCrash,
+    /// The thread that opened the window stands still.
+    Pause,
+    /// What the process sends is held up.
+    Clog,
+}
+
+pub(super) const fn draw(odds: Odds, max: u64) -> Draw {
+    Draw::Odds { numerator: odds.numerator, denominator: odds.denominator, max }
+}
+
+impl World {
+    /// Draws the plan of a run.
+    pub(super) fn plan_faults(&mut self, choices: &mut dyn Choices) {
+        let faults = self.scenario.faults;
+        let slots = faults.plan_until_ns / TIME_GRID_NS + 1;
+        let plans = [
+            (FaultKind::TaskFailure, faults.task_failures_max),
+            (FaultKind::TaskManagerCrash, faults.task_manager_crashes_max),
+            (FaultKind::JobManagerCrash, faults.job_manager_crashes_max),
+            (FaultKind::Partition, faults.partitions_max),
+        ];
+        for (kind, count) in plans {
+            for _ in 0..count {
+                let label = Label::new(ChoiceKind::FaultTime, Subject::Fault(kind));
+                let time = choices.choose(label, Draw::Below(slots));
+                if time > 0 {
+                    self.schedule_fault(time * TIME_GRID_NS, planned(kind));
+                }
+            }
+        }
+    }
+
+    /// Decides what befalls a frame; nothing after healing.
+    pub(super) fn decide_frame_fault(&self, link: Subject, choices: &mut dyn Choices) -> Option<FrameFault> {
+        if self.healed {
+            return None;
+        }
+        let label = Label::new(ChoiceKind::FrameFault, link);
+        match choices.choose(label, draw(self.scenario.faults.frame, 6)) {
+            0 => None,
+            1 | 2 => Some(FrameFault::Lost),
+            3 | 4 => Some(FrameFault::Doubled),
+            _ => Some(FrameFault::Spike),
+        }
+    }
+
+    /// Decides what befalls a call to an outside system.
+    pub(super) fn decide_outside_fault(
+        &self,
+        process: ProcessId,
+        choices: &mut dyn Choices,
+    ) -> Option<OutsideFault> {
+        if self.healed {
+            return None;
+        }
+        let label = Label::new(ChoiceKind::OutsideFault, Subject::Process(process));
+        match choices.choose(label, draw(self.scenario.faults.outside, 6)) {
+            0 => None,
+            1 | 2 => Some(OutsideFault::Unavailable),
+            3 | 4 => Some(OutsideFault::ReplyLost),
+            _ => Some(OutsideFault::Slow),
+        }
+    }
+
+    /// Decides whether a window that just opened gets a fault.
+    pub(super) fn decide_window_fault(
+        &mut self,
+        window: Window,
+        choices: &mut dyn Choices,
+    ) -> Option<WindowFault> {
+        if self.healed || self.budget.window == 0 {
+            return None;
+        }
+        let label = Label::new(ChoiceKind::WindowFault, Subject::Window(window));
+        // Some windows open once a record, others once a run; the odds are for those that open once a checkpoint.
+        let odds = self.scenario.faults.window;
+        let odds = match window {
+            Window::EndOfInputToResult
+            | Window::FailureToReset
+            | Window::ResetToRegistration
+            | Window::RegistrationToAssignment
+            | Window::SplitEndToFinish => Odds { numerator: odds.numerator * 3, ..odds },
+            _ => odds,
+        };
+        let fault = match choices.choose(label, draw(odds, 9)) {
+            0 => return None,
+            1..=3 => WindowFault::TaskFailure,
+            4 => WindowFault::TaskManagerCrash,
+            5 => WindowFault::JobManagerCrash,
+            6 | 7 => WindowFault::Pause,
+            _ => WindowFault::Clog,
+        };
+        let faults = &self.scenario.faults;
+        let allowed = match fault {
+            WindowFault::TaskFailure => faults.task_failures_max > 0,
+            WindowFault::TaskManagerCrash => faults.task_manager_crashes_max > 0,
+            WindowFault::JobManagerCrash => self.budget.job_manager > 0,
+            WindowFault::Pause | WindowFault::Clog => true,
+        };
+        if !allowed {
+            return None;
+        }
+        self.budget.window -= 1;
+        if fault == WindowFault::JobManagerCrash {
+            self.budget.job_manager -= 1;
+        }
+        Some(fault)
+    }
+
+    /// Decides whether a failover that just began gets a second fault, and schedules it.
+    pub(super) fn decide_second_fault(&mut self, choices: &mut dyn Choices) {
+        if self.healed || self.budget.second == 0 {
+            return;
+        }
+        let restart_ns = self.scenario.job.restart.delay_ns;
+        let slots = (2 * restart_ns + 60_000_000) / TIME_GRID_NS;
+        let label = Label::new(ChoiceKind::SecondFault, Subject::World);
+        let time = choices.choose(label, draw(self.scenario.faults.second, slots.max(1)));
+        if time == 0 {
+            return;
+        }
+        self.budget.second -= 1;
+        let target = choices.choose(Label::new(ChoiceKind::FaultTarget, Subject::World), Draw::Below(6));
+        let crashes = self.scenario.faults.task_manager_crashes_max > 0;
+        let fault = match target {
+            4 if crashes => planned(FaultKind::TaskManagerCrash),
+            5 if self.budget.job_manager > 0 => {
+                self.budget.job_manager -= 1;
+                planned(FaultKind::JobManagerCrash)
+            }
+            _ => planned(FaultKind::TaskFailure),
+        };
+        self.schedule_fault(self.now_ns + time * TIME_GRID_NS, fault);
+    }
+}
+
+const fn planned(kind: FaultKind) -> PlannedFault {
+    match kind {
+        FaultKind::JobManagerCrash => {
+            PlannedFault::Crash { process: Some(ProcessId::JobManager), incarnation: None, window: None }
+        }
+        FaultKind::TaskManagerCrash => PlannedFault::Crash { process: None, incarnation: None, window: None },
+        FaultKind::Partition => PlannedFault::Partition,
+        _ => PlannedFault::TaskFailure { attempt: None, window: None },
+    }
+}
+
+/// The window that an event opens, with the execution concerned.
+pub(super) fn opened_window(
+    kind: &EventKind,
+    actor: ActorId,
+    split_end: impl Fn(splitrace_runtime::ids::SplitId) -> u64,
+) -> Option<(Window, Option<ExecutionAttemptId>)> {
+    let own = match actor {
+        ActorId::Task(attempt) => Some(attempt),
+        _ => None,
+    };
+    let opened = match kind {
+        EventKind::RecordsEmitted { range } if range.end == split_end(range.split) => {
+            (Window::SplitEndToFinish, own)
+        }
+        EventKind::GatewaysMarked { .. } => (Window::MarkToClose, None),
+        EventKind::GatewaysClosed { .. } => (Window::CloseToBarrier, None),
+        EventKind::BarrierHandled { .. } => (Window::BarrierToAcknowledge, own),
+        EventKind::CheckpointAcknowledged { last: true, attempt, .. } => {
+            (Window::LastAcknowledgeToAdd, Some(*attempt))
+        }
+        EventKind::CheckpointCompleted { .. } => (Window::AddToNotice, None),
+        EventKind::CompletionNoticed { .. } => (Window::NoticeToCommit, own),
+        EventKind::BecameVisible { by, .. } => (Window::CommitEffectToReply, Some(*by)),
+        EventKind::TransactionPrepared { .. } => (Window::PrepareToSnapshot, own),
+        EventKind::TaskStateChanged { state: splitrace_runtime::message::ExecutionState::Failed, .. } => {
+            (Window::FailureToReset, None)
+        }
+        EventKind::SplitsGivenBack { .. } => (Window::ResetToRegistration, None),
+        EventKind::ReaderRegistered { attempt, .. } => (Window::RegistrationToAssignment, Some(*attempt)),
+        EventKind::EndOfInput => (Window::EndOfInputToResult, own),
+        _ => return None,
+    };
+    Some(opened)
+}

@@ -1,0 +1,294 @@
+//! The network: how long a frame takes, and what befalls it.
+//!
+//! A link is directed. Latency is the least time plus a drawn jitter; order is what falls out of that, unless the scenario
+//! asks for `ordered-per-connection`. A partition either holds frames until it is lifted or loses them. Frames outlive the
+//! life of their sender: what a dead leader had sent may arrive after its successor's.
+
+use super::faults::FrameFault;
+use super::pending::{Item, process_code, tie};
+use super::process::index_of;
+use super::{World, is_heartbeat};
+use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use crate::scenario::NetworkSemantics;
+use splitrace_runtime::event::FaultKind;
+use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
+use splitrace_runtime::message::*;
+use splitrace_runtime::session::{Delivery, Frame, LinkId, SessionOutput};
+
+/// Jitters are drawn on so many steps.
+const JITTER_GRID: u64 = 256;
+
+/// What the network remembers of its links.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    count: usize,
+    links: Vec<Link>,
+    reorder_told: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    frames: u64,
+    last_due_ns: u64,
+    partitioned_until_ns: u64,
+    /// Whether the partition holds frames back instead of losing them.
+    holds: bool,
+}
+
+impl Network {
+    pub fn new(task_managers: u32) -> Self {
+        let count = 3 + task_managers as usize;
+        Self { count, links: vec![Link::default(); count * count], reorder_told: false }
+    }
+
+    fn link(&mut self, from: ProcessId, to: ProcessId) -> &mut Link {
+        &mut self.links[index_of(from) * self.count + index_of(to)]
+    }
+
+    /// Cuts a directed link.
+    pub fn partition(&mut self, from: ProcessId, to: ProcessId, until_ns: u64, holds: bool) {
+        let link = self.link(from, to);
+        link.partitioned_until_ns = until_ns;
+        link.holds = holds;
+    }
+
+    /// Ends all partitions.
+    pub fn lift_partitions(&mut self) {
+        for link in &mut self.links {
+            link.partitioned_until_ns = 0;
+        }
+    }
+}
+
+impl World {
+    /// Sends a frame on its way.
+    fn transmit(&mut self, frame: Frame, choices: &mut dyn Choices) {
+        let (from, to) = (frame.from.process, frame.to.process);
+        let subject = Subject::Link(from, to);
+        let config = self.scenario.network;
+        let jitter = choices.choose(Label::new(ChoiceKind::Latency, subject), Draw::Below(JITTER_GRID));
+        let mut due_ns =
+            self.now_ns + config.latency_min_ns + config.latency_jitter_ns * jitter / JITTER_GRID;
+        due_ns = due_ns.max(self.processes[index_of(from)].clogged_until_ns);
+        let fault = self.decide_frame_fault(subject, choices);
+        let link = self.network.link(from, to);
+        if link.partitioned_until_ns > self.now_ns {
+            if !link.holds {
+                return;
+            }
+            due_ns += link.partitioned_until_ns - self.now_ns;
+        }
+        let duplicates = config.semantics == NetworkSemantics::UnorderedDuplicating;
+        match fault {
+            Some(FrameFault::Lost) => return self.tell_fault(FaultKind::MessageLoss, None),
+            Some(FrameFault::Spike) => {
+                let label = Label::new(ChoiceKind::SpikeLength, subject);
+                let length = 1 + choices.choose(label, Draw::Below(JITTER_GRID));
+                due_ns += self.scenario.faults.spike_max_ns * length / JITTER_GRID;
+                self.tell_fault(FaultKind::DelaySpike, None);
+            }
+            Some(FrameFault::Doubled) if duplicates => {
+                self.tell_fault(FaultKind::MessageDuplicate, None);
+                let later = due_ns + config.latency_jitter_ns;
+                self.arrive_at(later, Box::new(frame.clone()));
+            }
+            Some(FrameFault::Doubled) | None => {}
+        }
+        let link = self.network.link(from, to);
+        if config.semantics == NetworkSemantics::OrderedPerConnection {
+            due_ns = due_ns.max(link.last_due_ns + 1);
+        }
+        let overtakes = due_ns < link.last_due_ns;
+        link.last_due_ns = link.last_due_ns.max(due_ns);
+        if overtakes && !self.network.reorder_told {
+            self.network.reorder_told = true;
+            self.tell_fault(FaultKind::MessageReorder, None);
+        }
+        self.arrive_at(due_ns, Box::new(frame));
+    }
+
+    fn arrive_at(&mut self, due_ns: u64, frame: Box<Frame>) {
+        let (from, to) = (frame.from.process, frame.to.process);
+        let link = self.network.link(from, to);
+        link.frames += 1;
+        let identity = process_code(from) << 52 | process_code(to) << 44 | link.frames;
+        self.pending.push(due_ns, tie(2, identity), Item::Frame(frame));
+    }
+
+    /// A frame arrives at a process.
+    pub(super) fn frame_arrives(&mut self, frame: Frame, choices: &mut dyn Choices) {
+        let frame = if self.scenario.network.serialise { recoded(&frame) } else { frame };
+        let index = index_of(frame.to.process);
+        let process = &mut self.processes[index];
+        if !process.alive || process.incarnation != frame.to.incarnation {
+            return;
+        }
+        let mut output = std::mem::take(&mut self.session_output);
+        let (actors, slots) = (&self.actors, &process.slots);
+        let mut accept = |message: &Message| match message {
+            Message::Task { epoch, attempt, .. } => slots.iter().any(|slot| {
+                let actor = &actors[*slot];
+                actor.alive && actor.id == ActorId::Task(*attempt) && actor.epoch == *epoch
+            }),
+            _ => true,
+        };
+        let session = process.session.as_mut().expect("a living process has a session");
+        session.receive(frame, &mut accept, &mut output);
+        self.perform_session(index, &mut output, choices);
+        self.session_output = output;
+    }
+
+    /// Sends a message through the session of a process.
+    pub(super) fn send(
+        &mut self,
+        index: usize,
+        to: splitrace_runtime::ids::ProcessAddress,
+        stream: Stream,
+        message: Message,
+        token: Option<DeliveryToken>,
+        choices: &mut dyn Choices,
+    ) {
+        let process = &mut self.processes[index];
+        let emitted = process.events_emitted;
+        let Some(session) = process.session.as_mut() else { return };
+        let mut output = std::mem::take(&mut self.session_output);
+        session.send(to, stream, message, token, emitted, &mut output);
+        self.perform_session(index, &mut output, choices);
+        self.session_output = output;
+    }
+
+    /// Ends the sessions with a peer.
+    pub(super) fn reset_session(
+        &mut self,
+        index: usize,
+        peer: splitrace_runtime::ids::ProcessAddress,
+        choices: &mut dyn Choices,
+    ) {
+        let Some(session) = self.processes[index].session.as_mut() else { return };
+        let mut output = std::mem::take(&mut self.session_output);
+        session.reset_peer(peer, &mut output);
+        self.perform_session(index, &mut output, choices);
+        self.session_output = output;
+    }
+
+    pub(super) fn session_timer_fires(
+        &mut self,
+        index: usize,
+        incarnation: Incarnation,
+        link: LinkId,
+        setting: u64,
+        choices: &mut dyn Choices,
+    ) {
+        let process = &mut self.processes[index];
+        if !process.alive || process.incarnation != incarnation {
+            return;
+        }
+        let Some(at) = process.session_timers.iter().position(|timer| *timer == (link, setting)) else {
+            return;
+        };
+        process.session_timers.swap_remove(at);
+        let Some(session) = process.session.as_mut() else { return };
+        let mut output = std::mem::take(&mut self.session_output);
+        session.resend_due(link, &mut output);
+        self.perform_session(index, &mut output, choices);
+        self.session_output = output;
+    }
+
+    /// Performs what a session wants done.
+    fn perform_session(&mut self, index: usize, output: &mut SessionOutput, choices: &mut dyn Choices) {
+        for link in output.cancelled_timers.drain(..) {
+            self.processes[index].session_timers.retain(|(held, _)| *held != link);
+        }
+        for (link, after_ns) in output.timers.drain(..) {
+            self.set_session_timer(index, link, after_ns);
+        }
+        for frame in output.frames.drain(..) {
+            self.transmit(frame, choices);
+        }
+        for (token, outcome) in output.outcomes.drain(..) {
+            if let Some(slot) = self.find_actor(index, ActorId::MainThread) {
+                self.actors[slot].body.enqueue(Mail::Main(MainMail::DeliveryOutcome { token, outcome }));
+                self.schedule_turn(slot, choices);
+            }
+        }
+        for delivery in output.deliveries.drain(..) {
+            self.deliver(index, delivery, choices);
+        }
+    }
+
+    fn set_session_timer(&mut self, index: usize, link: LinkId, after_ns: u64) {
+        self.network_timer_settings += 1;
+        let setting = self.network_timer_settings;
+        let process = &mut self.processes[index];
+        match process.session_timers.iter_mut().find(|(held, _)| *held == link) {
+            Some((_, held)) => *held = setting,
+            None => process.session_timers.push((link, setting)),
+        }
+        let item = Item::SessionTimer { process: index, incarnation: process.incarnation, link, setting };
+        let identity = process_code(process.id) << 48 | setting;
+        self.pending.push(self.now_ns + after_ns, tie(4, identity), item);
+    }
+
+    /// Puts a message into the mailbox that it is for.
+    fn deliver(&mut self, index: usize, delivery: Delivery, choices: &mut dyn Choices) {
+        let Delivery { from, stream, cause_sequence, message } = delivery;
+        if is_heartbeat(stream) {
+            self.event_step_count = self.event_step_count.wrapping_sub(1);
+        }
+        let (actor, mail) = match message {
+            Message::JobManager { epoch, message } => {
+                (ActorId::MainThread, Mail::Main(MainMail::FromNetwork { from, epoch, message }))
+            }
+            Message::HighAvailabilityReply { call, reply } => {
+                (ActorId::MainThread, Mail::Main(MainMail::HighAvailabilityReply { call, reply }))
+            }
+            Message::TaskManager { epoch, message } => {
+                let ProcessId::TaskManager(number) = self.processes[index].id else { return };
+                (
+                    ActorId::TaskManager(number),
+                    Mail::TaskManager(TaskManagerMail::FromNetwork { from, epoch, message }),
+                )
+            }
+            Message::Task { epoch, attempt, message } => {
+                self.note_cause(index, from.process, cause_sequence);
+                self.deliver_to_task(index, epoch, attempt, message, choices);
+                return;
+            }
+            message @ (Message::Store { .. } | Message::HighAvailability { .. }) => {
+                self.call_outside(index, from, message, cause_sequence, choices);
+                return;
+            }
+        };
+        self.note_cause(index, from.process, cause_sequence);
+        if let Some(slot) = self.find_actor(index, actor) {
+            self.actors[slot].body.enqueue(mail);
+            self.schedule_turn(slot, choices);
+        }
+    }
+
+    fn deliver_to_task(
+        &mut self,
+        index: usize,
+        epoch: splitrace_runtime::ids::LeaderEpoch,
+        attempt: splitrace_runtime::ids::ExecutionAttemptId,
+        message: TaskMessage,
+        choices: &mut dyn Choices,
+    ) {
+        let found = self.processes[index].slots.iter().copied().find(|slot| {
+            let actor = &self.actors[*slot];
+            actor.alive && actor.id == ActorId::Task(attempt) && actor.epoch == epoch
+        });
+        if let Some(slot) = found {
+            self.actors[slot].body.enqueue(Mail::Task(TaskMail::FromNetwork(message)));
+            self.schedule_turn(slot, choices);
+        }
+    }
+}
+
+/// A frame after a journey over a real wire.
+fn recoded(frame: &Frame) -> Frame {
+    let bytes = postcard::to_stdvec(frame).expect("every frame serialises");
+    let decoded: Frame = postcard::from_bytes(&bytes).expect("what was encoded decodes");
+    assert_eq!(&decoded, frame, "a frame must survive the wire");
+    decoded
+}

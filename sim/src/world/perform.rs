@@ -1,0 +1,244 @@
+//! Performing what a turn wants done, output by output. A crash or an exception cuts the rest.
+
+use super::World;
+use super::faults::{OutsideFault, WindowFault};
+use super::pending::{Item, actor_code, process_code, tie};
+use super::process::{ActorBody, ActorSlot, index_of};
+use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use crate::outside::OutsideDecision;
+use splitrace_runtime::actor::{Effect, Outbox};
+use splitrace_runtime::event::{EventKind, FaultKind};
+use splitrace_runtime::ids::*;
+use splitrace_runtime::message::{Message, Timer};
+use splitrace_runtime::task::Task;
+use std::sync::Arc;
+
+/// Service times are drawn on so many steps.
+const SERVICE_GRID: u64 = 64;
+
+impl World {
+    /// Performs the outputs of an actor's turn in order, until the end, a cut, or the actor's own death.
+    pub(super) fn perform_turn(&mut self, slot: usize, outbox: &mut Outbox, choices: &mut dyn Choices) {
+        let process = self.actors[slot].process;
+        let armed = self.processes[process].crash_armed && self.processes[process].alive;
+        if armed {
+            let label = Label::new(ChoiceKind::CutAt, Subject::Process(self.processes[process].id));
+            let kept = outbox.outputs().len() as u64;
+            // 0 keeps everything: the crash comes right after the step.
+            let cut = choices.choose(label, Draw::Below(kept + 1));
+            outbox.cut((kept - cut) as usize);
+            if cut > 0 {
+                self.tell_fault(FaultKind::OutboxCut, None);
+            }
+        }
+        let incarnation = self.processes[process].incarnation;
+        self.perform_outputs(slot, outbox, choices);
+        if armed && self.processes[process].alive && self.processes[process].incarnation == incarnation {
+            self.crash(process, None, choices);
+        }
+    }
+
+    fn perform_outputs(&mut self, slot: usize, outbox: &mut Outbox, choices: &mut dyn Choices) {
+        let actor = self.actors[slot].id;
+        let process = self.actors[slot].process;
+        let incarnation = self.processes[process].incarnation;
+        for output in outbox.drain() {
+            let mut opened = None;
+            if let Some(event) = output.event {
+                let epoch = self.epoch_of(slot);
+                opened = self.tell(process, actor, epoch, event);
+            }
+            if let Some(effect) = output.effect {
+                self.perform(slot, effect, choices);
+            }
+            if let Some(opened) = opened {
+                self.react(slot, opened, choices);
+            }
+            let lives = self.processes[process].alive && self.processes[process].incarnation == incarnation;
+            if !lives || !self.actors[slot].alive {
+                // The process died, or the thread ended: what was left of this step never happens.
+                break;
+            }
+        }
+    }
+
+    /// What the world does when an event opened a window or began a failover.
+    fn react(&mut self, slot: usize, opened: super::emit::Opened, choices: &mut dyn Choices) {
+        if opened.failover {
+            self.decide_second_fault(choices);
+        }
+        if let Some(window) = opened.window
+            && let Some(fault) = self.decide_window_fault(window, choices)
+        {
+            self.apply_window_fault(slot, fault, window, opened.attempt, choices);
+        }
+    }
+
+    fn perform(&mut self, slot: usize, effect: Effect, choices: &mut dyn Choices) {
+        let process = self.actors[slot].process;
+        match effect {
+            Effect::Send { to, stream, message, token } => {
+                self.send(process, to, stream, message, token, choices)
+            }
+            Effect::Mail { to, mail } => {
+                if let Some(receiver) = self.find_actor(process, to) {
+                    self.actors[receiver].body.enqueue(mail);
+                    self.schedule_turn(receiver, choices);
+                }
+            }
+            Effect::SetTimer { timer, after_ns } => self.set_timer(slot, timer, after_ns),
+            Effect::CancelTimer { timer } => self.actors[slot].cancel_timer(timer),
+            Effect::ResetSession { peer } => self.reset_session(process, peer, choices),
+            Effect::StartTask(descriptor) => {
+                let (attempt, epoch) = (descriptor.attempt, descriptor.leader_epoch);
+                let body = ActorBody::Task(Arc::new(Task::new(*descriptor)));
+                let started = self.add_actor(ActorId::Task(attempt), process, epoch, body);
+                self.schedule_turn(started, choices);
+            }
+            Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
+            Effect::EndTerm => self.end_term(process, choices),
+        }
+    }
+
+    pub(super) fn add_actor(
+        &mut self,
+        id: ActorId,
+        process: usize,
+        epoch: LeaderEpoch,
+        body: ActorBody,
+    ) -> usize {
+        self.actors.push(ActorSlot::new(id, process, epoch, body));
+        let slot = self.actors.len() - 1;
+        self.processes[process].slots.push(slot);
+        slot
+    }
+
+    fn set_timer(&mut self, slot: usize, timer: Timer, after_ns: u64) {
+        let actor = &mut self.actors[slot];
+        let setting = actor.set_timer(timer);
+        let tie = tie(3, actor_code(actor.id));
+        self.pending.push(self.now_ns + after_ns, tie, Item::Timer { slot, timer, setting });
+    }
+
+    /// A task's thread is told to stop: it is gone, or goes on as a zombie for a while.
+    fn stop_task(&mut self, process: usize, attempt: ExecutionAttemptId, choices: &mut dyn Choices) {
+        let Some(slot) = self.find_actor(process, ActorId::Task(attempt)) else { return };
+        let faults = self.scenario.faults;
+        if !self.healed && faults.zombie.numerator > 0 {
+            let label = Label::new(ChoiceKind::ZombieTime, Subject::Process(self.processes[process].id));
+            let time = choices.choose(label, super::faults::draw(faults.zombie, SERVICE_GRID));
+            if time > 0 {
+                self.actors[slot].zombie = true;
+                let due_ns = self.now_ns + faults.zombie_max_ns * time / SERVICE_GRID;
+                self.schedule_fault(due_ns, super::faults::PlannedFault::ZombieEnds { slot });
+                self.tell_fault(FaultKind::Zombie, None);
+                return;
+            }
+        }
+        self.end_task(slot);
+    }
+
+    /// A task's thread is gone.
+    pub(super) fn end_task(&mut self, slot: usize) {
+        let (process, id) = (self.actors[slot].process, self.actors[slot].id);
+        self.remove_actor(slot);
+        if let ActorId::Task(attempt) = id {
+            self.tell_world_about(process, EventKind::ExecutionGone { attempt });
+        }
+    }
+
+    pub(super) fn remove_actor(&mut self, slot: usize) {
+        self.actors[slot].end();
+        let process = self.actors[slot].process;
+        self.processes[process].slots.retain(|held| *held != slot);
+    }
+
+    /// A call reaches an outside system, which handles one after the other.
+    pub(super) fn call_outside(
+        &mut self,
+        index: usize,
+        from: ProcessAddress,
+        message: Message,
+        cause_sequence: u64,
+        choices: &mut dyn Choices,
+    ) {
+        let process = self.processes[index].id;
+        let label = Label::new(ChoiceKind::OutsideDelay, Subject::Process(process));
+        let steps = choices.choose(label, Draw::Below(SERVICE_GRID));
+        let service_ns = 1 + self.scenario.network.service_jitter_ns * steps / SERVICE_GRID;
+        let due_ns = self.now_ns.max(self.processes[index].busy_until_ns) + service_ns;
+        self.processes[index].busy_until_ns = due_ns;
+        let item =
+            Item::OutsideCall { process, from, message: Box::new(message), cause_sequence, delayed: false };
+        self.pending.push(due_ns, tie(2, process_code(process) << 52 | self.step_count), item);
+    }
+
+    /// An outside system handles a call.
+    pub(super) fn outside_handles(
+        &mut self,
+        process: ProcessId,
+        from: ProcessAddress,
+        message: Box<Message>,
+        cause_sequence: u64,
+        delayed: bool,
+        choices: &mut dyn Choices,
+    ) {
+        let fault = if delayed { None } else { self.decide_outside_fault(process, choices) };
+        let mut decision = OutsideDecision::default();
+        match fault {
+            Some(OutsideFault::Slow) => {
+                self.tell_fault(FaultKind::StoreSlow, None);
+                let due_ns = self.now_ns + self.scenario.faults.spike_max_ns;
+                self.processes[index_of(process)].busy_until_ns = due_ns;
+                let item = Item::OutsideCall { process, from, message, cause_sequence, delayed: true };
+                self.pending.push(due_ns, tie(2, process_code(process) << 52 | self.step_count), item);
+                return;
+            }
+            Some(OutsideFault::Unavailable) => {
+                self.tell_fault(FaultKind::StoreUnavailable, None);
+                decision.unavailable = true;
+            }
+            Some(OutsideFault::ReplyLost) => {
+                self.tell_fault(FaultKind::ReplyLost, None);
+                decision.lose_reply = true;
+            }
+            None => {}
+        }
+        self.event_step_count += 1;
+        let index = index_of(process);
+        self.note_cause(index, from.process, cause_sequence);
+        let mut outbox = std::mem::take(&mut self.outbox);
+        let actor = if process == ProcessId::Store {
+            self.store.handle(from, *message, decision, &mut outbox);
+            ActorId::Store
+        } else {
+            self.high_availability.handle(from, *message, decision, &mut outbox);
+            ActorId::HighAvailability
+        };
+        self.perform_outside(index, actor, &mut outbox, choices);
+        self.outbox = outbox;
+    }
+
+    fn perform_outside(
+        &mut self,
+        index: usize,
+        actor: ActorId,
+        outbox: &mut Outbox,
+        choices: &mut dyn Choices,
+    ) {
+        for output in outbox.drain() {
+            let opened = output.event.and_then(|event| self.tell(index, actor, LeaderEpoch(0), event));
+            if let Some(Effect::Send { to, stream, message, token }) = output.effect {
+                self.send(index, to, stream, message, token, choices);
+            }
+            if let Some(opened) = opened
+                && let Some(window) = opened.window
+                && let Some(fault) = self.decide_window_fault(window, choices)
+            {
+                // The outside systems themselves do not die; what hangs on them does.
+                let fault = if fault == WindowFault::Pause { WindowFault::Clog } else { fault };
+                self.apply_window_fault_outside(index, fault, window, opened.attempt, choices);
+            }
+        }
+    }
+}

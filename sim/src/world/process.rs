@@ -1,0 +1,246 @@
+//! Processes and the actors in them.
+
+use splitrace_runtime::actor::{Actor, Outbox, TurnDecision};
+use splitrace_runtime::coordination::coordinator::Coordinator;
+use splitrace_runtime::event::Cause;
+use splitrace_runtime::ids::*;
+use splitrace_runtime::job_master::MainThread;
+use splitrace_runtime::message::*;
+use splitrace_runtime::session::{LinkId, Session, SessionConfig};
+use splitrace_runtime::task::Task;
+use splitrace_runtime::task_manager::TaskManagerEndpoint;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// One process.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    /// Which.
+    pub id: ProcessId,
+    /// Its life.
+    pub incarnation: Incarnation,
+    /// Whether it runs.
+    pub alive: bool,
+    /// Whether it ever ran.
+    pub has_lived: bool,
+    /// Its sessions; `None` while it is down.
+    pub session: Option<Session>,
+    /// The settings of its session timers.
+    pub session_timers: Vec<(LinkId, u64)>,
+    /// How many events it has emitted over all its lives.
+    pub events_emitted: u64,
+    /// What it has heard of since its last event.
+    pub causes: Vec<Cause>,
+    /// Its actors.
+    pub slots: Vec<usize>,
+    /// Set when a crash waits for the next step of this process, to cut it.
+    pub crash_armed: bool,
+    /// What its clock is off by.
+    pub clock_offset_ns: u64,
+    /// An outside system handles one call after the other; until then it is busy.
+    pub busy_until_ns: u64,
+    /// Until then what it sends is held up.
+    pub clogged_until_ns: u64,
+}
+
+impl Process {
+    /// Where it is.
+    pub const fn address(&self) -> ProcessAddress {
+        ProcessAddress { process: self.id, incarnation: self.incarnation }
+    }
+
+    pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        (self.id, self.incarnation, self.alive, self.crash_armed).hash(&mut hasher);
+        self.session.hash(&mut hasher);
+    }
+
+    /// Begins a session for the present life.
+    pub fn begin_session(&mut self, config: SessionConfig) {
+        self.session = Some(Session::new(self.address(), config));
+        self.session_timers.clear();
+    }
+}
+
+/// The index of a process.
+pub(super) const fn index_of(process: ProcessId) -> usize {
+    super::pending::process_code(process) as usize
+}
+
+/// All processes, none of them started.
+pub(super) fn all(task_managers: u32) -> Vec<Process> {
+    let fixed = [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store];
+    let processes: Vec<Process> = fixed
+        .into_iter()
+        .chain((0..task_managers).map(ProcessId::TaskManager))
+        .map(|id| Process {
+            id,
+            incarnation: Incarnation(0),
+            alive: false,
+            has_lived: false,
+            session: None,
+            session_timers: Vec::new(),
+            events_emitted: 0,
+            causes: Vec::new(),
+            slots: Vec::new(),
+            crash_armed: false,
+            clock_offset_ns: 0,
+            busy_until_ns: 0,
+            clogged_until_ns: 0,
+        })
+        .collect();
+    debug_assert!(processes.iter().enumerate().all(|(index, process)| index_of(process.id) == index));
+    processes
+}
+
+/// The state machine of an actor; copied on write, so that forks share what does not differ.
+#[derive(Clone, Debug)]
+pub(super) enum ActorBody {
+    Main(Arc<MainThread>),
+    Coordinator(Arc<Coordinator>),
+    TaskManager(Arc<TaskManagerEndpoint>),
+    Task(Arc<Task>),
+    /// It is gone.
+    Gone,
+}
+
+impl ActorBody {
+    pub fn enqueue(&mut self, mail: Mail) {
+        match (self, mail) {
+            (Self::Main(actor), Mail::Main(mail)) => Arc::make_mut(actor).enqueue(mail),
+            (Self::Coordinator(actor), Mail::Coordinator(mail)) => Arc::make_mut(actor).enqueue(mail),
+            (Self::TaskManager(actor), Mail::TaskManager(mail)) => Arc::make_mut(actor).enqueue(mail),
+            (Self::Task(actor), Mail::Task(mail)) => Arc::make_mut(actor).enqueue(mail),
+            (Self::Gone, _) => {}
+            (body, mail) => unreachable!("mail goes to an actor of its kind, not {mail:?} to {body:?}"),
+        }
+    }
+
+    pub fn is_runnable(&self) -> bool {
+        match self {
+            Self::Main(actor) => actor.is_runnable(),
+            Self::Coordinator(actor) => actor.is_runnable(),
+            Self::TaskManager(actor) => actor.is_runnable(),
+            Self::Task(actor) => actor.is_runnable(),
+            Self::Gone => false,
+        }
+    }
+
+    pub fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
+        match self {
+            Self::Main(actor) => Arc::make_mut(actor).turn(decision, outbox),
+            Self::Coordinator(actor) => Arc::make_mut(actor).turn(decision, outbox),
+            Self::TaskManager(actor) => Arc::make_mut(actor).turn(decision, outbox),
+            Self::Task(actor) => Arc::make_mut(actor).turn(decision, outbox),
+            Self::Gone => {}
+        }
+    }
+
+    pub fn timer_mail(&self, timer: Timer) -> Mail {
+        match self {
+            Self::Main(_) => Mail::Main(MainMail::Timer(timer)),
+            Self::Coordinator(_) => Mail::Coordinator(CoordinatorMail::Timer(timer)),
+            Self::TaskManager(_) => Mail::TaskManager(TaskManagerMail::Timer(timer)),
+            Self::Task(_) | Self::Gone => Mail::Task(TaskMail::Timer(timer)),
+        }
+    }
+
+    pub fn waiting_for(&self) -> Option<String> {
+        match self {
+            Self::Main(actor) => actor.waiting_for(),
+            Self::TaskManager(actor) => actor.waiting_for(),
+            Self::Task(actor) => actor.waiting_for(),
+            Self::Coordinator(_) | Self::Gone => None,
+        }
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        match self {
+            Self::Main(actor) => actor.fingerprint(hasher),
+            Self::Coordinator(actor) => actor.fingerprint(hasher),
+            Self::TaskManager(actor) => actor.fingerprint(hasher),
+            Self::Task(actor) => actor.fingerprint(hasher),
+            Self::Gone => hasher.write_u8(0),
+        }
+    }
+}
+
+/// One actor and what the host keeps of it.
+#[derive(Clone, Debug)]
+pub(super) struct ActorSlot {
+    /// Who.
+    pub id: ActorId,
+    /// Its process's index.
+    pub process: usize,
+    /// The epoch of the leader that it obeys; the main thread's own is asked of it.
+    pub epoch: LeaderEpoch,
+    /// The state machine.
+    pub body: ActorBody,
+    /// Whether it may act.
+    pub alive: bool,
+    /// Whether it was stopped and goes on all the same.
+    pub zombie: bool,
+    /// Whether its next turn is pending.
+    pub turn_scheduled: bool,
+    /// It stands still until then.
+    pub paused_until_ns: u64,
+    timers: Vec<(Timer, u64)>,
+    timer_settings: u64,
+}
+
+impl ActorSlot {
+    pub fn new(id: ActorId, process: usize, epoch: LeaderEpoch, body: ActorBody) -> Self {
+        Self {
+            id,
+            process,
+            epoch,
+            body,
+            alive: true,
+            zombie: false,
+            turn_scheduled: false,
+            paused_until_ns: 0,
+            timers: Vec::new(),
+            timer_settings: 0,
+        }
+    }
+
+    /// Sets a timer anew; answers the setting's number.
+    pub fn set_timer(&mut self, timer: Timer) -> u64 {
+        self.timer_settings += 1;
+        match self.timers.iter_mut().find(|(set, _)| *set == timer) {
+            Some((_, setting)) => *setting = self.timer_settings,
+            None => self.timers.push((timer, self.timer_settings)),
+        }
+        self.timer_settings
+    }
+
+    /// Forgets a timer.
+    pub fn cancel_timer(&mut self, timer: Timer) {
+        self.timers.retain(|(set, _)| *set != timer);
+    }
+
+    /// Whether a timer's setting still holds; it is used up by this.
+    pub fn take_timer(&mut self, timer: Timer, setting: u64) -> bool {
+        match self.timers.iter().position(|held| *held == (timer, setting)) {
+            Some(index) => {
+                self.timers.swap_remove(index);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// It is gone: state, timers and all.
+    pub fn end(&mut self) {
+        self.alive = false;
+        self.zombie = false;
+        self.body = ActorBody::Gone;
+        self.timers.clear();
+    }
+
+    pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        self.body.fingerprint(hasher);
+        let mut hasher = hasher;
+        (self.id, self.alive, self.zombie, self.epoch).hash(&mut hasher);
+    }
+}
