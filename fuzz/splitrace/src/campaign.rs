@@ -15,4 +15,4 @@ pub use driver::{Driven, Plan, drive};
 pub use progress::Progress;
 pub use shape::FailureShape;
 pub use summary::{Digest, Failure, Summary};
-pub use tame::{SEEDS_MIN, shortfalls};
+pub use tame::{FAILOVER, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, fault_mark, shortfalls, window_mark};

@@ -4,15 +4,22 @@
 //! Only this module knows the simulator's own types for outcomes and for what was exercised. The rest of the
 //! binary counts strings, so a new kind of fault or outcome changes this file alone.
 
-mod stub;
+pub use splitrace_sim::choices::RecordedChoices;
+pub use splitrace_sim::replay::ReplayFile;
+pub use splitrace_sim::run::RunReport;
+pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
 
-pub use stub::{DemoMode, DemoOptions, RecordTotals, RecordedChoices, ReplayFile, RunReport, Scenario};
-use stub::{Outcome, run_recorded, run_seed, run_with};
-
+use crate::campaign::{FAILOVER, LEADER_LOSS, SECOND_FAULT, fault_mark, window_mark};
 use crate::error::CommandError;
 use crate::story::Story;
 use serde::Serialize;
+use splitrace_invariants::outcome::Outcome;
+use splitrace_invariants::promise::Level;
+use splitrace_invariants::violation::Subject;
 use splitrace_runtime::defects::Defect;
+use splitrace_runtime::event::Event;
+use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
+use splitrace_sim::run::{record_seed, run_recorded, run_seed, run_with};
 use std::path::Path;
 
 /// A run's outcome in plain words.
@@ -34,22 +41,19 @@ impl Verdict {
     /// Of a run.
     #[must_use]
     pub fn of(report: &RunReport) -> Self {
-        match &report.outcome {
-            Outcome::Passed => Self {
-                outcome: "passed".to_owned(),
-                code: None,
-                sentence: String::new(),
-                records: String::new(),
-                clean: true,
-            },
-            Outcome::Violated(violation) => Self {
-                outcome: "violated".to_owned(),
-                code: Some(violation.code.to_string()),
-                sentence: violation.sentence.clone(),
-                records: crate::story::named(&violation.records),
-                clean: false,
-            },
-        }
+        let (code, sentence, subject) = match &report.outcome {
+            Outcome::Passed => (None, String::new(), None),
+            Outcome::Violated(violation) => {
+                (Some(violation.code.to_string()), violation.sentence.clone(), Some(violation.subject))
+            }
+            other => (None, other.to_string(), None),
+        };
+        let records = match subject {
+            Some(Subject::Records(range)) => range.to_string(),
+            _ => String::new(),
+        };
+        let outcome = report.outcome.shape().to_owned();
+        Self { outcome, code, sentence, records, clean: report.is_success() }
     }
 
     /// One line: `C1 violated: a record became visible twice (split-0[3..5])`.
@@ -72,26 +76,65 @@ impl Verdict {
 
 /// The names of what a run exercised, as a campaign counts them; each at most once per run.
 #[must_use]
-pub fn marks(_report: &RunReport) -> Vec<String> {
-    Vec::new()
+pub fn marks(report: &RunReport) -> Vec<String> {
+    let exercised = &report.exercised;
+    let mut marks = Vec::new();
+    let mut mark = |count: u64, name: &str| {
+        if count > 0 {
+            marks.push(name.to_owned());
+        }
+    };
+    mark(exercised.failovers, FAILOVER);
+    mark(exercised.second_failures_in_recovery, SECOND_FAULT);
+    mark(exercised.job_manager_losses, LEADER_LOSS);
+    mark(exercised.leader_terms_ended, "leader gave up");
+    mark(exercised.checkpoints_completed, "checkpoint completed");
+    mark(exercised.checkpoints_aborted, "checkpoint aborted");
+    for (fault, count) in &exercised.faults {
+        mark(*count, &fault_mark(*fault));
+    }
+    for (window, count) in &exercised.windows_hit {
+        mark(*count, &window_mark(*window));
+    }
+    marks
 }
 
 /// The promise of a run, in one line.
 #[must_use]
 pub fn promise_line(report: &RunReport) -> String {
-    report.promise.to_string()
+    if report.promise.is_exactly_once() {
+        return "exactly-once".to_owned();
+    }
+    let reserve = |(code, level): (splitrace_invariants::code::Code, Level)| match level {
+        Level::Full => None,
+        reserved => Some(format!("{code} {reserved}")),
+    };
+    let reserves: Vec<String> = report.promise.levels().filter_map(reserve).collect();
+    format!("not exactly-once ({})", reserves.join("; "))
 }
 
 /// What the promise of a scenario says, line by line.
 #[must_use]
 pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
-    scenario.promise().to_string().lines().map(str::to_owned).collect()
+    scenario.promise().levels().map(|(code, level)| format!("{code} ({}): {level}", code.title())).collect()
+}
+
+/// Whether a run's scenario promised exactly-once without a reserve.
+#[must_use]
+pub const fn is_full_promise(report: &RunReport) -> bool {
+    report.promise.is_exactly_once()
 }
 
 /// Runs a seed.
 #[must_use]
 pub fn run_one(scenario: &Scenario, seed: u64) -> RunReport {
     run_seed(scenario, seed)
+}
+
+/// Runs a seed and writes its choices down.
+#[must_use]
+pub fn record(scenario: &Scenario, seed: u64) -> RunReport {
+    record_seed(scenario, seed)
 }
 
 /// Runs recorded choices.
@@ -103,31 +146,25 @@ pub fn run_again(scenario: &Scenario, choices: &RecordedChoices) -> RunReport {
 /// Runs a seed and collects its story.
 #[must_use]
 pub fn tell_seed(scenario: &Scenario, seed: u64) -> (RunReport, Story) {
-    let mut story = Story::new(&scenario.job);
-    let report = run_with(scenario, stub::seed_choices(seed), &mut |event| story.observe(event));
-    (report, story)
+    tell(scenario, SeedChoices::new(seed))
 }
 
 /// Runs recorded choices and collects their story.
 #[must_use]
 pub fn tell_recorded(scenario: &Scenario, choices: &RecordedChoices) -> (RunReport, Story) {
+    tell(scenario, Replayer::new(choices))
+}
+
+fn tell(scenario: &Scenario, choices: impl Choices) -> (RunReport, Story) {
     let mut story = Story::new(&scenario.job);
-    let report = run_with(scenario, choices.clone(), &mut |event| story.observe(event));
+    let report = run_with(scenario, choices, Some(&mut |event: &Event| story.observe(event)));
     (report, story)
 }
 
-/// A replay file of a run.
+/// A replay file of a seed: the seed is run once more with its choices written down.
 #[must_use]
-pub fn replay_file(scenario: &Scenario, seed: u64, report: RunReport) -> ReplayFile {
-    ReplayFile {
-        version: ReplayFile::VERSION,
-        splitrace: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: Some(seed),
-        scenario: scenario.clone(),
-        choices: report.choices,
-        outcome: report.outcome,
-        trace_hash: report.trace_hash,
-    }
+pub fn replay_file(scenario: &Scenario, seed: u64) -> ReplayFile {
+    ReplayFile::of(scenario, Some(seed), &record_seed(scenario, seed))
 }
 
 /// Where a replayed run differs from the file's, in a sentence.
@@ -135,13 +172,13 @@ pub fn replay_file(scenario: &Scenario, seed: u64, report: RunReport) -> ReplayF
 pub fn difference(file: &ReplayFile, report: &RunReport) -> Option<String> {
     if file.outcome != report.outcome {
         return Some(format!(
-            "it recorded the outcome {:?}, and the replay ends as {:?}",
+            "recorded is the outcome '{}', and the replay's is '{}'",
             file.outcome, report.outcome
         ));
     }
     (file.trace_hash != report.trace_hash).then(|| {
         format!(
-            "it recorded the trace hash {:016x}, and the replay's is {:016x}",
+            "recorded is the trace hash {:016x}, and the replay's is {:016x}",
             file.trace_hash, report.trace_hash
         )
     })
@@ -189,10 +226,4 @@ pub fn read_scenario(path: &Path) -> Result<Scenario, CommandError> {
 #[must_use]
 pub fn demo_with_faults(seed: u64) -> Scenario {
     Scenario { job: Scenario::demo(DemoMode::Normal, DemoOptions::default()).job, ..Scenario::draw(seed) }
-}
-
-/// Whether a run's scenario promised exactly-once without a reserve.
-#[must_use]
-pub fn is_full_promise(_report: &RunReport) -> bool {
-    true
 }

@@ -61,7 +61,14 @@ fn without_checkpoints_nothing_is_committed_before_the_end_of_the_input() {
 fn a_failure_makes_records_be_read_twice_and_committed_once() {
     for seed in SEEDS {
         let demo = demo(&["fail", "--seed", seed]);
-        demo.is(0, &["!!! injected failure at record 80", "addSplitsBack([split-2[80,120)])", "read twice, committed once"]);
+        demo.is(
+            0,
+            &[
+                "!!! injected failure at record 80",
+                "addSplitsBack([split-2[80,120)])",
+                "read twice, committed once",
+            ],
+        );
         assert!(!demo.text.contains("re-read=0"), "{}", demo.text);
         assert_eq!(demo.last_line(), EXACTLY_ONCE);
     }

@@ -127,9 +127,10 @@ fn seeds(arguments: &CampaignArguments) -> SeedRange {
 /// Runs a seed, some of them twice.
 fn digest(source: &ScenarioSource, seed: u64, twice_every: u64) -> Digest {
     let scenario = source.scenario(seed);
-    let report = engine::run_one(&scenario, seed);
+    let twice = seed.is_multiple_of(twice_every);
+    let report = if twice { engine::record(&scenario, seed) } else { engine::run_one(&scenario, seed) };
     let mut verdict = Verdict::of(&report);
-    if verdict.clean && seed.is_multiple_of(twice_every) {
+    if verdict.clean && twice {
         let again = engine::run_again(&scenario, &report.choices);
         if again.trace_hash != report.trace_hash {
             verdict = Verdict {
@@ -192,7 +193,7 @@ fn write_files(folder: &Folder, source: &ScenarioSource, result: &mut CampaignRe
         result.summary.failures.values().flat_map(|failure| failure.seeds.iter().copied()).collect();
     for seed in seeds {
         let scenario = source.scenario(seed);
-        let file = engine::replay_file(&scenario, seed, engine::run_one(&scenario, seed));
+        let file = engine::replay_file(&scenario, seed);
         match folder.write_new(seed, &file) {
             Ok(path) => result.files.push(path.display().to_string()),
             Err(error) => result.file_errors.push(error.to_string()),

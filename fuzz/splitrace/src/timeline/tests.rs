@@ -19,7 +19,7 @@ fn event(actor: ActorId, virtual_time_ns: u64, kind: EventKind) -> Event {
         leader_epoch: LeaderEpoch(1),
         process: ProcessId::TaskManager(0),
         sequence: 0,
-        cause: None,
+        causes: Vec::new(),
         actor,
         virtual_time_ns,
         local_time_ns: virtual_time_ns,
