@@ -1,0 +1,175 @@
+//! C2: no record is lost. Once the commits of a checkpoint have settled, all that the sink had handed over by then is
+//! visible; at the end of a bounded job all of it is visible or was declared filtered.
+//!
+//! A commit whose answer was lost is *maybe*: it stays owed, and only the ledger at the end says what became of it.
+//! Without checkpoints a failover may lose or double records (there is nothing to go back to), so then the end is judged
+//! only when no failover happened.
+
+use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::code::Code;
+use crate::promise::Level;
+use crate::table::Table;
+use crate::transaction_names::TransactionNames;
+use crate::violation::{Subject, Violation};
+use splitrace_runtime::event::{CommitOutcome, Event, EventKind, Header};
+use splitrace_runtime::ids::*;
+use splitrace_runtime::message::JobResult;
+use splitrace_runtime::records::{OffsetRange, RecordRanges};
+use std::hash::{Hash, Hasher};
+
+#[derive(Clone, Debug, Hash)]
+struct Owed {
+    name: TransactionName,
+    /// The first completed checkpoint that held it.
+    since: CheckpointId,
+    /// Executions whose commit had no answer.
+    maybe: Vec<Fence>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+enum EndRule {
+    Always,
+    UnlessFailover,
+    Never,
+}
+
+/// That nothing is lost.
+#[derive(Clone, Debug, Hash)]
+pub struct NoLoss {
+    docket: Docket,
+    end_rule: EndRule,
+    failover: bool,
+    /// From the start of each split to its end.
+    discovered: Table<Option<OffsetRange>>,
+    /// Visible or filtered.
+    accounted: Table<RecordRanges>,
+    visible: TransactionNames,
+    owed: Table<Vec<Owed>>,
+}
+
+impl NoLoss {
+    /// A checker that has seen nothing.
+    #[must_use]
+    pub fn new(setup: &RunSetup) -> Self {
+        let end_rule = match setup.promise.level(Code::C2) {
+            Level::Full => EndRule::Always,
+            Level::Weaker(_) if setup.config.checkpointing.is_none() => EndRule::UnlessFailover,
+            Level::Weaker(_) | Level::None(_) => EndRule::Never,
+        };
+        Self {
+            docket: Docket::new(setup, Code::C2),
+            end_rule,
+            failover: false,
+            discovered: Table::default(),
+            accounted: Table::default(),
+            visible: TransactionNames::default(),
+            owed: Table::default(),
+        }
+    }
+
+    fn show(&mut self, name: TransactionName, records: &RecordRanges) {
+        self.visible.insert(name);
+        self.owed.subtask_mut(name.writer).retain(|owed| owed.name != name);
+        for range in records.ranges() {
+            self.accounted.split_mut(range.split).insert(*range);
+        }
+    }
+
+    fn owe(&mut self, checkpoint: CheckpointId, name: TransactionName) {
+        let owed = self.owed.subtask_mut(name.writer);
+        if !self.visible.contains(name) && owed.iter().all(|held| held.name != name) {
+            owed.push(Owed { name, since: checkpoint, maybe: Vec::new() });
+        }
+    }
+
+    fn answer(&mut self, name: TransactionName, outcome: CommitOutcome, header: &Header) {
+        let Some((_, fence)) = task_of(header) else { return };
+        let owed = self.owed.subtask_mut(name.writer).iter_mut().find(|owed| owed.name == name);
+        if let Some(owed) = owed.filter(|_| outcome == CommitOutcome::Maybe) {
+            owed.maybe.push(fence);
+        }
+    }
+
+    fn settle(&mut self, checkpoint: CheckpointId, header: &Header) -> Result<(), Violation> {
+        let Some((attempt, fence)) = task_of(header) else { return Ok(()) };
+        self.docket.judged();
+        let lost = self.owed.subtask(attempt.subtask_id()).and_then(|owed| {
+            owed.iter().find(|owed| owed.since <= checkpoint && !owed.maybe.contains(&fence))
+        });
+        let Some(lost) = lost else { return Ok(()) };
+        let sentence = format!(
+            "{attempt} has done with {checkpoint}, but {}, which {} holds, is not visible",
+            lost.name, lost.since
+        );
+        Err(Violation::new(Code::C2, Subject::Transaction(lost.name), header, sentence))
+    }
+}
+
+impl Checker for NoLoss {
+    fn code(&self) -> Code {
+        Code::C2
+    }
+
+    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
+        if !self.docket.is_open() {
+            return Ok(());
+        }
+        match &event.kind {
+            EventKind::RecordsFiltered { range } => {
+                self.accounted.split_mut(range.split).insert(*range);
+            }
+            EventKind::BecameVisible { transaction, records, .. } => self.show(*transaction, records),
+            EventKind::SplitsDiscovered { splits } => {
+                for split in splits {
+                    let all = OffsetRange { split: split.split, start: split.position, end: split.end };
+                    self.discovered.split_mut(split.split).get_or_insert(all);
+                }
+            }
+            EventKind::CheckpointCompleted { checkpoint, contents } => {
+                contents.committables.iter().for_each(|(name, _)| self.owe(*checkpoint, *name));
+            }
+            EventKind::CommitAnswered { transaction, outcome } => {
+                self.answer(*transaction, *outcome, &event.header);
+            }
+            EventKind::CommitsSettled { checkpoint } => return self.settle(*checkpoint, &event.header),
+            EventKind::FailoverStarted { .. } | EventKind::ProcessCrashed { .. } => self.failover = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, end: &RunEnd) -> Result<(), Violation> {
+        let judges = match self.end_rule {
+            EndRule::Always => true,
+            EndRule::UnlessFailover => !self.failover,
+            EndRule::Never => false,
+        };
+        if !self.docket.is_open() || !judges || end.job_ended != Some(JobResult::Finished) {
+            return Ok(());
+        }
+        self.docket.judged();
+        let nothing = RecordRanges::new();
+        for (_, _, all) in self.discovered.iter() {
+            let Some(all) = all else { continue };
+            let accounted = self.accounted.split(all.split).unwrap_or(&nothing);
+            if let Some(lost) = accounted.first_gap(*all) {
+                let sentence = format!("the job is finished, but {lost} never became visible");
+                return Err(Violation::new(Code::C2, Subject::Records(lost), end.at, sentence));
+            }
+        }
+        Ok(())
+    }
+
+    fn judgement(&self) -> Judgement {
+        self.docket.judgement()
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}
+
+#[cfg(test)]
+#[path = "c2_no_loss_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+//! What a checker is, and what surrounds it: the run's setup and the run's end.
+
+use crate::code::Code;
+use crate::promise::{Level, Promise};
+use crate::violation::{Moment, Violation};
+use serde::{Deserialize, Serialize};
+use splitrace_runtime::config::JobConfig;
+use splitrace_runtime::event::{Event, Header};
+use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Fence};
+use splitrace_runtime::message::JobResult;
+use std::fmt::Debug;
+use std::hash::Hasher;
+
+/// What a checker may know before the first event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunSetup {
+    /// The job.
+    pub config: JobConfig,
+    /// What the scenario promises.
+    pub promise: Promise,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum RunStop {
+    /// Nothing could happen any more, or only timers that lead nowhere.
+    Quiescent,
+    /// The virtual time was used up.
+    VirtualTimeout,
+    /// The number of steps was used up: nothing is known of what would have come.
+    StepLimit,
+    /// Whoever runs it had seen enough.
+    Stopped,
+}
+
+/// How a run ended, as its host saw it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// The job's result, as the high-availability service stored it.
+    pub job_ended: Option<JobResult>,
+    /// Why the run stopped.
+    pub stop: RunStop,
+    /// The last event.
+    pub at: Moment,
+}
+
+/// What a checker did.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Judgement {
+    /// It judged so many times; 0 says that there was nothing to judge.
+    Judged {
+        /// How many checkpoints, transactions, events or ends, whatever the invariant speaks of.
+        count: u64,
+    },
+    /// It did not judge, and why.
+    NotJudged(String),
+}
+
+/// One invariant as a read-only observer of events.
+///
+/// A checker emits nothing, asks nothing, and reads no clock. It is `Clone` because worlds fork, and its state goes
+/// into the world's fingerprint because two worlds whose checkers differ are not the same state.
+pub trait Checker: Clone + Debug {
+    /// Which invariant.
+    fn code(&self) -> Code;
+
+    /// Takes the next event of a linear extension of sequence and cause.
+    ///
+    /// # Errors
+    /// The invariant is broken. The checker's state is not meaningful afterwards.
+    fn observe(&mut self, event: &Event) -> Result<(), Violation>;
+
+    /// Judges what can only be judged at the end of the run.
+    ///
+    /// # Errors
+    /// The invariant is broken.
+    fn finish(&mut self, end: &RunEnd) -> Result<(), Violation>;
+
+    /// What it did so far.
+    fn judgement(&self) -> Judgement;
+
+    /// Feeds its whole state into `hasher`.
+    fn fingerprint(&self, hasher: &mut dyn Hasher);
+}
+
+/// Whether a checker judges at all, and how often it did.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Docket {
+    /// Set when the promise does not cover the invariant.
+    silent: Option<&'static str>,
+    count: u64,
+}
+
+impl Docket {
+    /// Looks the invariant up in the promise.
+    pub(crate) fn new(setup: &RunSetup, code: Code) -> Self {
+        let silent = match setup.promise.level(code) {
+            Level::None(reason) => Some(reason),
+            Level::Full | Level::Weaker(_) => None,
+        };
+        Self { silent, count: 0 }
+    }
+
+    /// Whether the checker has to judge.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.silent.is_none()
+    }
+
+    /// One more judgement.
+    pub(crate) const fn judged(&mut self) {
+        self.count += 1;
+    }
+
+    /// As the checker's answer.
+    pub(crate) fn judgement(&self) -> Judgement {
+        match self.silent {
+            Some(reason) => Judgement::NotJudged(reason.to_owned()),
+            None => Judgement::Judged { count: self.count },
+        }
+    }
+}
+
+/// The execution whose thread emitted an event, and its fence; nothing when no task did.
+pub(crate) fn task_of(header: &Header) -> Option<(ExecutionAttemptId, Fence)> {
+    match header.actor {
+        ActorId::Task(attempt) => {
+            Some((attempt, Fence { leader_epoch: header.leader_epoch, attempt: attempt.attempt }))
+        }
+        _ => None,
+    }
+}

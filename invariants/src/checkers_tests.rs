@@ -1,0 +1,181 @@
+use super::*;
+use crate::coverage::Coverage;
+use crate::testing::*;
+use proptest::prelude::*;
+use splitrace_runtime::ids::*;
+use splitrace_runtime::message::JobResult;
+use splitrace_runtime::records::RecordRanges;
+
+/// The code that all checkers together find broken, if any.
+fn verdict(events: &[Event]) -> Option<Code> {
+    let setup = setup();
+    let mut checkers = Checkers::new(&setup);
+    let ended = events.iter().any(|event| matches!(event.kind, EventKind::JobEnded { .. }));
+    let end = RunEnd { job_ended: ended.then_some(JobResult::Finished), ..end_of(events) };
+    let judged = events.iter().try_for_each(|event| checkers.observe(event));
+    judged.and_then(|()| checkers.finish(&end)).err().map(|violation| violation.code)
+}
+
+/// The verdicts of each checker alone: whether it finds its invariant broken.
+fn verdicts(events: &[Event]) -> Vec<Code> {
+    fn alone<C: Checker>(mut checker: C, events: &[Event], end: &RunEnd) -> Option<Code> {
+        let judged = events.iter().try_for_each(|event| checker.observe(event));
+        let violation = judged.and_then(|()| checker.finish(end)).err()?;
+        assert_eq!(violation.code, checker.code());
+        Some(violation.code)
+    }
+    let setup = setup();
+    let ended = events.iter().any(|event| matches!(event.kind, EventKind::JobEnded { .. }));
+    let end = RunEnd { job_ended: ended.then_some(JobResult::Finished), ..end_of(events) };
+    [
+        alone(SplitCensus::new(&setup), events, &end),
+        alone(EventOrder::new(&setup), events, &end),
+        alone(NoZombieActs::new(&setup), events, &end),
+        alone(Liveness::new(&setup), events, &end),
+        alone(RecordCensus::new(&setup), events, &end),
+        alone(Identifiers::new(&setup), events, &end),
+        alone(NoDuplicates::new(&setup), events, &end),
+        alone(NoLoss::new(&setup), events, &end),
+        alone(CoveredBeforeVisible::new(&setup), events, &end),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0u32..2).prop_map(Step::Assign),
+        4 => (0u32..2, 1u64..14).prop_map(|(subtask, count)| Step::Read(subtask, count)),
+        3 => (0u8..4).prop_map(|aborts| Step::Checkpoint { completes: aborts > 0 }),
+        3 => (0u32..2, any::<bool>()).prop_map(|(subtask, replies)| Step::Commit(subtask, replies)),
+        1 => (0u32..2, any::<bool>()).prop_map(|(subtask, zombie)| Step::Fail(subtask, zombie)),
+        1 => (0u32..2).prop_map(Step::Haunt),
+    ]
+}
+
+/// Spoils of a good history: one event changed or left out, so that some invariant may break.
+fn spoil(events: &mut Vec<Event>, at: usize, how: u8) {
+    let at = at % events.len();
+    match (&mut events[at].kind, how) {
+        (EventKind::CheckpointCompleted { contents, .. }, 0) => drop(contents.readers.pop()),
+        (EventKind::CheckpointCompleted { contents, .. }, 1) => drop(contents.committables.pop()),
+        (EventKind::CheckpointCompleted { contents, .. }, 2) => {
+            contents.readers.iter_mut().for_each(|(_, split)| split.position = split.end.min(split.position + 1));
+        }
+        (EventKind::BecameVisible { records, .. }, 0) => {
+            *records = records.ranges().iter().skip(1).copied().collect::<RecordRanges>();
+        }
+        (EventKind::SplitFinished { split }, 0) => split.index += 1,
+        (EventKind::CheckpointTriggered { checkpoint }, _) => checkpoint.0 = 1,
+        (EventKind::OperatorEventHandled { id, .. }, _) => id.0 = id.0.saturating_sub(1),
+        (EventKind::CommitAnswered { outcome, .. }, _) => {
+            *outcome = splitrace_runtime::event::CommitOutcome::Committed;
+        }
+        (EventKind::TransactionRolledBack { transaction, .. }, _) => transaction.number = CheckpointId(1),
+        (EventKind::TransactionPrepared { transaction, .. }, _) => transaction.number = CheckpointId(1),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_right_engine_passes_on_every_linear_extension(
+        steps in prop::collection::vec(step(), 0..40),
+        splits in 0u32..7,
+        seed in any::<u64>(),
+    ) {
+        let mut run = ModelRun::new(splits);
+        steps.into_iter().for_each(|step| run.step(step));
+        prop_assert_eq!(verdicts(run.history.events()), vec![]);
+        run.finish();
+        let events = run.history.events();
+        prop_assert_eq!(verdicts(events), vec![]);
+        for number in 0..20 {
+            prop_assert_eq!(verdicts(&linear_extension(events, seed.wrapping_add(number))), vec![]);
+        }
+    }
+
+    #[test]
+    fn a_spoilt_history_has_one_verdict_on_every_linear_extension(
+        steps in prop::collection::vec(step(), 8..30),
+        spoils in prop::collection::vec((any::<prop::sample::Index>(), 0u8..3), 1..12),
+        seed in any::<u64>(),
+    ) {
+        let mut run = ModelRun::new(4);
+        steps.into_iter().for_each(|step| run.step(step));
+        run.finish();
+        let mut events = run.history.events().to_vec();
+        for (at, how) in spoils {
+            let at = at.index(events.len());
+            spoil(&mut events, at, how);
+        }
+        let expected = verdicts(&events);
+        for number in 0..20 {
+            prop_assert_eq!(&verdicts(&linear_extension(&events, seed.wrapping_add(number))), &expected);
+        }
+    }
+}
+
+#[test]
+fn the_good_history_is_good_and_every_checker_judged_something() {
+    let history = good_history();
+    assert_eq!(verdict(history.events()), None);
+    let mut checkers = Checkers::new(&setup());
+    history.events().iter().for_each(|event| checkers.observe(event).unwrap());
+    checkers.finish(&RunEnd { job_ended: Some(JobResult::Finished), ..end_of(history.events()) }).unwrap();
+    for (code, judgement) in checkers.judgements() {
+        match judgement {
+            Judgement::Judged { count } => assert!(count > 0 && code.has_checker(), "{code} judged nothing"),
+            Judgement::NotJudged(_) => assert!(!code.has_checker() || code == Code::D1, "{code} did not judge"),
+        }
+    }
+}
+
+#[test]
+fn a_spoilt_history_is_found() {
+    let good = good_history().events().to_vec();
+    let completed: Vec<_> = (0..good.len())
+        .filter(|at| matches!(good[*at].kind, EventKind::CheckpointCompleted { .. }))
+        .collect();
+    for (how, expected) in [(0, Code::S1), (1, Code::R1), (2, Code::R1)] {
+        let mut events = good.clone();
+        spoil(&mut events, completed[0], how);
+        assert_eq!(verdict(&events), Some(expected), "spoil {how}");
+    }
+}
+
+#[test]
+fn what_the_promise_leaves_out_is_not_judged() {
+    let setup = setup_without_checkpoints();
+    let checkers = Checkers::new(&setup);
+    let judgement = |code: Code| checkers.judgements().into_iter().find(|(held, _)| *held == code).unwrap().1;
+    assert_eq!(judgement(Code::R1), Judgement::NotJudged("no checkpoint is ever taken".to_owned()));
+    assert_eq!(judgement(Code::C1), Judgement::Judged { count: 0 });
+    assert_eq!(judgement(Code::S5), Judgement::NotJudged("its checker is not built yet".to_owned()));
+}
+
+#[test]
+fn a_fingerprint_is_of_the_state() {
+    fn print(events: &[Event]) -> u64 {
+        let mut checkers = Checkers::new(&setup());
+        events.iter().for_each(|event| checkers.observe(event).unwrap());
+        let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
+        checkers.fingerprint(&mut hasher);
+        hasher.finish()
+    }
+    let events = good_history().events().to_vec();
+    assert_eq!(print(&events), print(&events));
+    assert_ne!(print(&events), print(&events[..events.len() / 2]));
+}
+
+#[test]
+fn coverage_takes_what_checkers_take() {
+    let history = good_history();
+    let mut coverage = Coverage::new();
+    history.events().iter().for_each(|event| coverage.observe(event));
+    assert_eq!(coverage.events(), history.events().len() as u64);
+    assert_eq!(coverage.exercised().failovers, 2);
+}

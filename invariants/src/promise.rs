@@ -1,0 +1,166 @@
+//! What a scenario promises, per invariant: one reviewed table, held by a snapshot of all its cases.
+//!
+//! A verdict is judged against the promise and printed with it. A run that promises nothing passes nothing.
+
+use crate::code::Code;
+use serde::Serialize;
+use splitrace_runtime::config::SinkKind;
+use std::fmt;
+
+/// What the promise depends on. Planted defects do not weaken it: they are there to break it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize)]
+pub struct PromiseInput {
+    /// Whether every source ends.
+    pub bounded: bool,
+    /// Whether checkpoints run.
+    pub checkpointing: bool,
+    /// Whether anything may fail: a drawn fault, or user code that throws.
+    pub failover_possible: bool,
+    /// What the sink writes to.
+    pub sink: SinkKind,
+    /// Whether a last checkpoint comes after tasks have finished. Means nothing without checkpoints.
+    pub after_tasks_finish: bool,
+}
+
+/// How far an invariant is promised.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// As its sentence says.
+    Full,
+    /// Less than that, and how much less.
+    Weaker(&'static str),
+    /// Not at all, and why.
+    None(&'static str),
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => formatter.write_str("full"),
+            Self::Weaker(how) => write!(formatter, "weaker: {how}"),
+            Self::None(reason) => write!(formatter, "none: {reason}"),
+        }
+    }
+}
+
+/// What a scenario promises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize)]
+pub struct Promise {
+    /// What it follows from.
+    pub input: PromiseInput,
+    /// Whether the job may end FAILED: only where something may use up its restarts.
+    pub may_fail: bool,
+    /// Whether the job may be cancelled. Nobody cancels a job unless the scenario says so.
+    pub may_be_cancelled: bool,
+}
+
+const NO_CHECKPOINT: &str = "no checkpoint is ever taken";
+const NO_CHECKPOINT_FAILOVER: &str = "without checkpoints a restarted subtask reads and numbers from the start";
+const UNBOUNDED: &str = "an unbounded job has no end";
+const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
+
+impl Promise {
+    /// The promise that follows from `input`.
+    #[must_use]
+    pub const fn new(input: PromiseInput) -> Self {
+        Self { input, may_fail: input.failover_possible, may_be_cancelled: false }
+    }
+
+    /// How far `code` is promised.
+    #[must_use]
+    pub const fn level(&self, code: Code) -> Level {
+        let input = &self.input;
+        let starts_over = !input.checkpointing && input.failover_possible;
+        match code {
+            Code::S1 if input.checkpointing => Level::Full,
+            Code::S1 => Level::Weaker("no checkpoint to count in: at most one current attempt reads a split"),
+            Code::R1 | Code::S2 | Code::K1 if !input.checkpointing => Level::None(NO_CHECKPOINT),
+            Code::S3 => match input.sink {
+                SinkKind::Transactional => Level::Full,
+                SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
+            },
+            Code::S4 if !input.bounded => Level::None(UNBOUNDED),
+            Code::S5 if starts_over => Level::Weaker("within one attempt: a restarted subtask reads from the start"),
+            Code::K2 | Code::C1 if starts_over => Level::None(NO_CHECKPOINT_FAILOVER),
+            Code::C2 if !input.checkpointing && !input.bounded => {
+                Level::None("an unbounded job without checkpoints never commits (FACT 98)")
+            }
+            Code::C2 if starts_over => Level::Weaker("only while no failover happens"),
+            Code::C2 if input.checkpointing && input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
+            Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
+            Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
+            Code::R1 | Code::S2 | Code::S4 | Code::S5 | Code::K1 | Code::K2 => Level::Full,
+            Code::C1 | Code::C2 | Code::C3 | Code::C4 | Code::C5 | Code::B1 | Code::D1 => Level::Full,
+        }
+    }
+
+    /// Every invariant with its level.
+    pub fn levels(&self) -> impl Iterator<Item = (Code, Level)> + '_ {
+        Code::ALL.iter().map(|code| (*code, self.level(*code)))
+    }
+
+    /// Whether this is exactly-once without reservation: nothing lost, nothing twice, nothing early.
+    #[must_use]
+    pub const fn is_exactly_once(&self) -> bool {
+        matches!(
+            (self.level(Code::C1), self.level(Code::C2), self.level(Code::C3)),
+            (Level::Full, Level::Full, Level::Full)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    /// Every combination of what a promise depends on.
+    fn inputs() -> Vec<PromiseInput> {
+        let mut inputs = Vec::new();
+        for bits in 0..32u32 {
+            let bit = |index: u32| bits >> index & 1 == 1;
+            let input = PromiseInput {
+                bounded: bit(0),
+                checkpointing: bit(1),
+                failover_possible: bit(2),
+                sink: if bit(3) { SinkKind::Transactional } else { SinkKind::Append },
+                after_tasks_finish: bit(4),
+            };
+            inputs.push(input);
+        }
+        inputs
+    }
+
+    #[test]
+    fn all_promises() {
+        let mut table = String::new();
+        for input in inputs() {
+            let promise = Promise::new(input);
+            writeln!(
+                table,
+                "{} {} {} {:?} {}",
+                if input.bounded { "bounded" } else { "unbounded" },
+                if input.checkpointing { "checkpoints" } else { "no-checkpoints" },
+                if input.failover_possible { "failovers" } else { "no-failover" },
+                input.sink,
+                if input.after_tasks_finish { "final-checkpoint" } else { "no-final-checkpoint" },
+            )
+            .unwrap();
+            for (code, level) in promise.levels() {
+                if level != Level::Full {
+                    writeln!(table, "    {code} {level}").unwrap();
+                }
+            }
+        }
+        insta::assert_snapshot!(table);
+    }
+
+    #[test]
+    fn exactly_once_needs_checkpoints_or_an_undisturbed_end() {
+        for input in inputs().into_iter().filter(|input| input.after_tasks_finish && input.bounded) {
+            let expected = input.checkpointing || !input.failover_possible;
+            assert_eq!(Promise::new(input).is_exactly_once(), expected, "{input:?}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! S1: in every completed checkpoint each split that was discovered as of the enumerator's snapshot is in exactly one
+//! place, and at most one current execution reads it.
+//!
+//! The places are the enumerator's state, one reader's state, and the finished history of one subtask. A split in state
+//! at its end position is held, not finished.
+
+use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup};
+use crate::code::Code;
+use crate::discovery::Discovery;
+use crate::finished_history::{FinishedHistory, FinishedSplits};
+use crate::split_holders::SplitHolders;
+use crate::table::Table;
+use crate::violation::{Subject, Violation};
+use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
+use splitrace_runtime::ids::{CheckpointId, SplitId, SubtaskId};
+use std::hash::{Hash, Hasher};
+
+/// The split census.
+#[derive(Clone, Debug, Hash)]
+pub struct SplitCensus {
+    docket: Docket,
+    discovery: Discovery,
+    finished: FinishedHistory,
+    holders: SplitHolders,
+}
+
+impl SplitCensus {
+    /// A census that has seen nothing.
+    #[must_use]
+    pub fn new(setup: &RunSetup) -> Self {
+        Self {
+            docket: Docket::new(setup, Code::S1),
+            discovery: Discovery::default(),
+            finished: FinishedHistory::default(),
+            holders: SplitHolders::default(),
+        }
+    }
+
+    fn count(
+        &mut self,
+        checkpoint: CheckpointId,
+        contents: &CheckpointContents,
+        header: &Header,
+    ) -> Result<(), Violation> {
+        let Some(finished) = self.finished.complete(checkpoint, contents) else { return Ok(()) };
+        let mut places: Table<u32> = Table::default();
+        let in_state = contents.enumerators.iter().chain(contents.readers.iter().map(|(_, split)| split));
+        for split in in_state {
+            *places.split_mut(split.split) += 1;
+        }
+        for split in finished.iter().flat_map(|(_, splits)| splits.iter()) {
+            *places.split_mut(*split) += 1;
+        }
+        for split in self.discovery.as_of(checkpoint).map(|position| position.split) {
+            if places.split(split).copied().unwrap_or_default() != 1 {
+                let sentence = format!("in {checkpoint} {}", describe(split, contents, finished));
+                return Err(Violation::new(Code::S1, Subject::Split(split), header, sentence));
+            }
+        }
+        self.docket.judged();
+        Ok(())
+    }
+}
+
+/// Where a split is, for the reader of a report.
+fn describe(split: SplitId, contents: &CheckpointContents, finished: &[(SubtaskId, FinishedSplits)]) -> String {
+    let mut places = Vec::new();
+    for _ in contents.enumerators.iter().filter(|held| held.split == split) {
+        places.push("the enumerator's state".to_owned());
+    }
+    for (subtask, held) in contents.readers.iter().filter(|(_, held)| held.split == split) {
+        places.push(format!("the reader state of {subtask} at {}", held.position));
+    }
+    for (subtask, _) in finished.iter().filter(|(_, splits)| splits.binary_search(&split).is_ok()) {
+        places.push(format!("the finished splits of {subtask}"));
+    }
+    if places.is_empty() {
+        format!("{split} is in no state and nobody has finished it")
+    } else {
+        format!("{split} is in {} places: {}", places.len(), places.join(", "))
+    }
+}
+
+impl Checker for SplitCensus {
+    fn code(&self) -> Code {
+        Code::S1
+    }
+
+    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
+        if !self.docket.is_open() {
+            return Ok(());
+        }
+        self.discovery.observe(event);
+        self.finished.observe(event);
+        self.holders.observe(event)?;
+        match &event.kind {
+            EventKind::CheckpointCompleted { checkpoint, contents } => {
+                self.count(*checkpoint, contents, &event.header)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn judgement(&self) -> Judgement {
+        self.docket.judgement()
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}
+
+#[cfg(test)]
+#[path = "s1_split_census_tests.rs"]
+mod tests;
