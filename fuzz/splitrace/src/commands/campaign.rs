@@ -81,8 +81,10 @@ pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandEr
     let over =
         || interrupted.load(Ordering::Relaxed) || arguments.time.is_some_and(|time| clock.elapsed() >= time);
     let twice_every = if arguments.defects.contains(&Defect::HashMapOrderLeaks) { 1 } else { TWICE_EVERY };
-    let driven = drive(&plan, &over, &|seed| digest(&source, seed, twice_every), &|digest| {
-        progress.seed_done(digest.verdict.clean);
+    let driven = with_quiet_panics(|| {
+        drive(&plan, &over, &|seed| digest(&source, seed, twice_every), &|digest| {
+            progress.seed_done(digest.verdict.clean);
+        })
     });
     let wall_time = clock.elapsed();
     progress.finish();
@@ -114,6 +116,21 @@ pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandEr
     let clean = result.failures.is_empty() && result.shortfalls.is_empty();
     let report = Report::new(text::text(&result), &result, clean);
     Ok(if result.file_errors.is_empty() { report } else { report.with_wrong_input() })
+}
+
+/// A run that panics is an outcome and is counted as one. The first says on stderr where; a thousand more would only
+/// bury the progress bar.
+fn with_quiet_panics<T>(work: impl FnOnce() -> T) -> T {
+    let usual = std::panic::take_hook();
+    let told = AtomicBool::new(false);
+    std::panic::set_hook(Box::new(move |panic| {
+        if !told.swap(true, Ordering::Relaxed) {
+            crate::report::write_stderr(&format!("a run panicked (later ones are only counted): {panic}\n"));
+        }
+    }));
+    let result = work();
+    std::panic::set_hook(usual);
+    result
 }
 
 fn seeds(arguments: &CampaignArguments) -> SeedRange {
