@@ -7,6 +7,7 @@ mod demo;
 mod replay;
 mod run;
 mod scenario;
+mod stopwatch;
 
 use crate::arguments::{Command, CommandLine};
 use crate::engine::{RunReport, Verdict};

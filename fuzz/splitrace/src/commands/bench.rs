@@ -1,6 +1,7 @@
 //! `splitrace bench`: how fast one core is, beside a bare event loop in the same run.
 
-use super::campaign::{Stopwatch, grouped};
+use super::campaign::grouped;
+use super::stopwatch::Stopwatch;
 use crate::arguments::BenchArguments;
 use crate::bench::bare_loop::BareLoop;
 use crate::engine::{self, Scenario};

@@ -3,6 +3,7 @@
 mod files;
 mod text;
 
+use super::stopwatch::Stopwatch;
 use crate::arguments::CampaignArguments;
 use crate::campaign::{Digest, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
 use crate::engine::{self, ScenarioSource, Verdict};
@@ -237,22 +238,4 @@ fn listen_for_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
 fn per_second(count: u64, time: Duration) -> u64 {
     let per_second = u128::from(count) * 1_000_000 / time.as_micros().max(1);
     u64::try_from(per_second).unwrap_or(u64::MAX)
-}
-
-/// The wall clock: for speed and `--time`, never for a run.
-#[allow(clippy::disallowed_types, reason = "the campaign lives in real time; its runs do not")]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stopwatch(std::time::Instant);
-
-#[allow(clippy::disallowed_types, reason = "the campaign lives in real time; its runs do not")]
-impl Stopwatch {
-    /// Starts now.
-    pub(super) fn start() -> Self {
-        Self(std::time::Instant::now())
-    }
-
-    /// Since the start.
-    pub(super) fn elapsed(self) -> Duration {
-        self.0.elapsed()
-    }
 }
