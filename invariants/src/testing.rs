@@ -66,7 +66,7 @@ impl History {
             leader_epoch: self.epoch,
             process,
             sequence: count(process),
-            cause,
+            causes: cause.into_iter().collect(),
             actor,
             virtual_time_ns: self.events.len() as u64,
             local_time_ns: 0,

@@ -2,10 +2,7 @@
 //! totals of records. It reads events only, never the world.
 
 use serde::{Deserialize, Serialize};
-use splitrace_invariants::checkers::{Checkers, RunSetup};
-use splitrace_invariants::coverage::{Coverage, Exercised};
-use splitrace_invariants::d1::TraceHash;
-use splitrace_invariants::violation::Violation;
+use splitrace_invariants::{Checkers, Coverage, Exercised, Moment, RunSetup, TraceHash, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::RecordRanges;
@@ -45,6 +42,7 @@ pub struct Judge {
     visible: RecordRanges,
     last_progress_ns: u64,
     job_result: Option<JobResult>,
+    last: Option<Moment>,
 }
 
 impl Judge {
@@ -64,12 +62,14 @@ impl Judge {
             visible: RecordRanges::new(),
             last_progress_ns: 0,
             job_result: None,
+            last: None,
         }
     }
 
     /// Takes one event in.
     pub fn observe(&mut self, event: &Event) {
         self.event_count += 1;
+        self.last = Some(Moment::from(&event.header));
         self.hash.observe(event);
         self.coverage.observe(event);
         self.count(event);
@@ -134,6 +134,12 @@ impl Judge {
     #[must_use]
     pub const fn job_result(&self) -> Option<&JobResult> {
         self.job_result.as_ref()
+    }
+
+    /// Where the last event was told.
+    #[must_use]
+    pub const fn last(&self) -> Option<Moment> {
+        self.last
     }
 
     /// How many events there were.

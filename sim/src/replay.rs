@@ -4,7 +4,7 @@ use crate::choices::RecordedChoices;
 use crate::run::{RunReport, run_recorded};
 use crate::scenario::Scenario;
 use serde::{Deserialize, Serialize};
-use splitrace_invariants::outcome::Outcome;
+use splitrace_invariants::Outcome;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

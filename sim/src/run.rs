@@ -4,19 +4,14 @@ use crate::choices::{Choices, RecordedChoices, Recorder, Replayer, SeedChoices};
 use crate::judge::RecordTotals;
 use crate::scenario::Scenario;
 use crate::world::World;
-use serde::{Deserialize, Serialize};
-use splitrace_invariants::checker::Judgement;
-use splitrace_invariants::checkers::RunEnd;
-use splitrace_invariants::code::Code;
-use splitrace_invariants::coverage::Exercised;
-use splitrace_invariants::outcome::{Outcome, PanicPlace};
-use splitrace_invariants::promise::Promise;
+use serde::Serialize;
+use splitrace_invariants::{Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop};
 use splitrace_runtime::event::Event;
 use splitrace_runtime::message::JobResult;
 use std::panic::AssertUnwindSafe;
 
 /// What a run says of itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
@@ -134,7 +129,10 @@ fn drive(
 /// What the checkers say once nothing more comes, and how the job ended.
 fn last_word(world: &mut World) -> Outcome {
     let result = world.judge().job_result().cloned();
-    let end = RunEnd { job_result: result.clone() };
+    let Some(at) = world.judge().last() else {
+        return Outcome::Deadlocked { waiting: world.waiting() };
+    };
+    let end = RunEnd { job_ended: result.clone(), stop: RunStop::Quiescent, at };
     let deadlocked = result.is_none();
     let waiting = if deadlocked { world.waiting() } else { Vec::new() };
     if let Err(violation) = world.judge_mut().checkers_mut().finish(&end) {

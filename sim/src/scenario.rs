@@ -10,8 +10,11 @@ pub use demo::{DemoMode, DemoOptions};
 pub use file::ScenarioError;
 
 use serde::{Deserialize, Serialize};
-use splitrace_invariants::promise::{Promise, PromiseInput};
+use splitrace_invariants::{Promise, PromiseInput};
 use splitrace_runtime::config::JobConfig;
+
+/// A job with at least so many restarts is never failed by the faults of a scenario alone.
+const RESTARTS_BEYOND_ANY_BUDGET: u32 = 1_000;
 
 /// Everything that determines a run but the choices.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -187,7 +190,7 @@ impl Scenario {
     #[must_use]
     pub fn promise(&self) -> Promise {
         let job = &self.job;
-        Promise::of(&PromiseInput {
+        let mut promise = Promise::new(PromiseInput {
             bounded: job.vertices.iter().all(|vertex| vertex.source.bounded),
             checkpointing: job.checkpointing.is_some(),
             failover_possible: self.faults.failover_possible()
@@ -196,7 +199,11 @@ impl Scenario {
             after_tasks_finish: job
                 .checkpointing
                 .is_none_or(|checkpointing| checkpointing.after_tasks_finish),
-        })
+        });
+        // The budget of faults cannot use up this many restarts, so a job that fails all the same is a finding.
+        promise.may_fail &= job.restart.attempts_max < RESTARTS_BEYOND_ANY_BUDGET;
+        promise.may_be_cancelled = self.cancel_after_ns.is_some();
+        promise
     }
 
     /// How many records the job must make visible in all, without those that the user function drops.

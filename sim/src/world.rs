@@ -19,13 +19,12 @@ mod process;
 
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::judge::Judge;
-use crate::outside::high_availability::HighAvailability;
-use crate::outside::store::Store;
+use crate::outside::{HighAvailability, Store};
 use crate::scenario::Scenario;
 use faults::{FaultBudget, PlannedFault, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
 use pending::{Item, ItemKey, Pending, actor_code, tie};
 use process::{ActorBody, ActorSlot, Process};
-use splitrace_invariants::checkers::RunSetup;
+use splitrace_invariants::RunSetup;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{ActorId, ProcessId};
@@ -85,7 +84,7 @@ impl World {
             pending: Pending::default(),
             processes: process::all(task_managers),
             actors: Vec::with_capacity(24),
-            high_availability: HighAvailability::new(&job),
+            high_availability: HighAvailability::new(Arc::clone(&job)),
             store: Store::new(job.sink, job.defects),
             network: network::Network::new(task_managers),
             budget: FaultBudget {

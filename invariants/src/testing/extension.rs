@@ -24,7 +24,7 @@ pub fn linear_extension(events: &[Event], seed: u64) -> Vec<Event> {
             .filter_map(|process| queues[process].get(done[process]))
             .filter(|event| {
                 let caused = |process: ProcessId, sequence: u64| done.get(&process).copied().unwrap_or(0) as u64 >= sequence;
-                event.header.cause.is_none_or(|cause| caused(cause.process, cause.sequence))
+                event.header.causes.iter().all(|cause| caused(cause.process, cause.sequence))
             })
             .collect();
         assert!(!ready.is_empty(), "sequence and cause of these events form a circle");

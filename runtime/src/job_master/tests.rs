@@ -1,5 +1,6 @@
 //! The main thread by script: mails in, outbox looked at. Nothing else of the house takes part.
 
+mod chaos;
 mod checkpoints;
 mod failover;
 mod job_end;

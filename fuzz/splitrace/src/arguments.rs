@@ -1,0 +1,284 @@
+//! The command line, as clap reads it. Help texts teach: what it does, then examples that can be pasted.
+
+use crate::parse::{self, SeedRange};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use splitrace_runtime::config::FailureMoment;
+use splitrace_runtime::defects::Defect;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Deterministic simulation testing for exactly-once sources and sinks.
+///
+/// splitrace runs the checkpoint, split-assignment and two-phase-commit protocol of a streaming engine on a
+/// virtual clock and a simulated network, breaks it in every way a cluster can break, and checks after each
+/// step that every split is in exactly one place and every record is committed exactly once. One number, the
+/// seed, decides all: the same seed is the same run, on every machine.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "splitrace",
+    version,
+    propagate_version = true,
+    after_help = "\
+Where to begin:
+  splitrace demo normal                 watch an honest job, step by step
+  splitrace demo fail                   the same job with a failure: read twice, committed once
+  splitrace demo fail-naive             the same failure with a careless sink: a violation
+  splitrace campaign --seeds 0..2000    two thousand runs full of faults
+  splitrace replay --seed 7             the story of one of them
+
+Exit code: 0 clean, 1 a violation was found, 2 wrong usage or input."
+)]
+pub struct CommandLine {
+    /// How to print the results
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: OutputFormat,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Run one small job and print its time line
+    Demo(DemoArguments),
+    /// Run one seed and print its verdict
+    Run(RunArguments),
+    /// Run many seeds, print what was exercised and each distinct failure
+    Campaign(CampaignArguments),
+    /// Run a recorded run or a seed again and tell its story
+    Replay(ReplayArguments),
+    /// List the defects that can be switched on to prove the checkers
+    Defects,
+    /// Measure events and seeds per second, beside a bare event loop
+    Bench(BenchArguments),
+    /// Print or check scenarios
+    #[command(subcommand)]
+    Scenario(ScenarioCommand),
+}
+
+/// What `demo` shows: 4 splits of 40 records, parallelism 2, one record per 80 ms, a checkpoint every second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
+pub enum Mode {
+    /// Nothing fails
+    Normal,
+    /// Nothing fails, and the enumerator deals the splits out itself
+    Push,
+    /// User code fails once, at record 80
+    Fail,
+    /// The same failure; transaction numbers restart and the committer is not idempotent (C1)
+    FailNaive,
+    /// No checkpoints: one commit at the end of the input
+    Nockpt,
+    /// No checkpoints and no end: cancelled after a while, commits nothing
+    NockptUnbounded,
+    /// The committer does not wait until the checkpoint is complete (C3)
+    CommitEarly,
+    /// The same failure; transaction numbers restart, but the committer is idempotent: records are lost (K2,
+    /// C2)
+    FailNaiveIdsIdempotent,
+    /// A failure without checkpoints: everything is read again
+    NockptFail,
+}
+
+/// At which of the five moments of a record's journey user code fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Moment {
+    /// The user function has the record; the writer never sees it
+    Read,
+    /// The writer has taken the record
+    Write,
+    /// Its transaction is prepared; nothing is snapshotted
+    Prepared,
+    /// The snapshot that holds it is acknowledged
+    Snapshot,
+    /// It is visible outside, and the committer does not know yet
+    Committing,
+}
+
+impl From<Moment> for FailureMoment {
+    fn from(moment: Moment) -> Self {
+        match moment {
+            Moment::Read => Self::Read,
+            Moment::Write => Self::Write,
+            Moment::Prepared => Self::Prepared,
+            Moment::Snapshot => Self::Snapshot,
+            Moment::Committing => Self::Committing,
+        }
+    }
+}
+
+/// Arguments of `demo`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace demo normal
+  splitrace demo fail --at committing      fail right after the store has made the record visible
+  splitrace demo fail --fail-at 60         fail at another record
+  splitrace demo fail-naive; echo $?       1: records are committed twice
+
+The last line counts what became visible outside. A record that is read twice but committed once is what
+exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
+pub struct DemoArguments {
+    /// What to show
+    #[arg(value_enum)]
+    pub mode: Mode,
+    /// Move the failure to another moment of the record's journey
+    #[arg(long, value_enum, value_name = "MOMENT")]
+    pub at: Option<Moment>,
+    /// Move the failure to another record
+    #[arg(long, value_name = "RECORD")]
+    pub fail_at: Option<u64>,
+    /// Shift the timing; the verdict stays
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+}
+
+/// Arguments of `run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace run --seed 7
+  splitrace run --seed 7 --scenario my.toml
+  splitrace run --seed 7 --defect final-batch-dropped")]
+pub struct RunArguments {
+    /// The seed: it draws the scenario (unless one is given) and every choice of the run
+    #[arg(long, value_name = "N")]
+    pub seed: u64,
+    /// Run this scenario instead of the one that the seed draws
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// Switch on a defect; may be given several times
+    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
+    pub defects: Vec<Defect>,
+}
+
+/// Arguments of `campaign`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace campaign                                      seeds 0..2000
+  splitrace campaign --seeds 0..20000 --jobs 8 --out failures
+  splitrace campaign --time 15m --first-seed 1000000      as many seeds as fit
+  splitrace campaign --defect gateway-never-closes        does a checker see this bug?
+
+A campaign of 2000 seeds or more on the default draw also asserts that the draw is not tame: that failovers, second
+faults, leader losses, each kind of fault and each window of the protocol really occurred. Ctrl-C stops it and keeps
+what was found.")]
+pub struct CampaignArguments {
+    /// Which seeds, the end not included [default: 0..2000]
+    #[arg(long, value_name = "A..B", conflicts_with = "time")]
+    pub seeds: Option<SeedRange>,
+    /// Run for this time instead: 60s, 15m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse::duration)]
+    pub time: Option<Duration>,
+    /// With --time: begin at this seed [default: 0]
+    #[arg(long, value_name = "N", requires = "time", conflicts_with = "seeds")]
+    pub first_seed: Option<u64>,
+    /// How many worker threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Run this scenario under every seed instead of drawing one
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// Switch on a defect; may be given several times
+    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
+    pub defects: Vec<Defect>,
+    /// Write the failing seeds as replay files into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// With --out: at most so many replay files for each distinct failure
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "out")]
+    pub keep: usize,
+}
+
+/// Arguments of `replay`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace replay failures/seed-7.json
+  splitrace replay --seed 7
+  splitrace replay --seed 7 --all | less
+
+The story is told in virtual time; faults are marked '!!!'. Quieter lines are left out where there are too many.")]
+pub struct ReplayArguments {
+    /// A replay file that a campaign wrote
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "seed",
+        conflicts_with_all = ["seed", "scenario", "defects"]
+    )]
+    pub file: Option<PathBuf>,
+    /// Run this seed instead
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// With --seed: run this scenario instead of the one that the seed draws
+    #[arg(long, value_name = "FILE", requires = "seed")]
+    pub scenario: Option<PathBuf>,
+    /// With --seed: switch on a defect; may be given several times
+    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect, requires = "seed")]
+    pub defects: Vec<Defect>,
+    /// Leave nothing out
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo run --profile sim -- bench
+  cargo run --release -- bench --time 10s")]
+pub struct BenchArguments {
+    /// How long each part runs
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse::duration)]
+    pub time: Duration,
+}
+
+/// What `scenario` does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ScenarioCommand {
+    /// Print the scenario that a seed draws, as TOML, with what it promises
+    #[command(after_help = "Example:\n  splitrace scenario show --seed 7 > my.toml")]
+    Show(ScenarioShowArguments),
+    /// Check a scenario file
+    #[command(after_help = "Example:\n  splitrace scenario check my.toml")]
+    Check(ScenarioCheckArguments),
+}
+
+/// Arguments of `scenario show`.
+#[derive(Clone, Debug, Args)]
+pub struct ScenarioShowArguments {
+    /// The seed
+    #[arg(long, value_name = "N")]
+    pub seed: u64,
+}
+
+/// Arguments of `scenario check`.
+#[derive(Clone, Debug, Args)]
+pub struct ScenarioCheckArguments {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,3 @@
+//! What `splitrace bench` compares the simulator with.
+
+pub mod bare_loop;

@@ -1,0 +1,128 @@
+//! The worker threads of a campaign.
+
+use super::{Digest, Summary};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which seeds; an open end is `u64::MAX`.
+    pub seeds: Range<u64>,
+    /// How many worker threads, at least 1.
+    pub jobs: u32,
+    /// How many seeds are remembered for each distinct failure.
+    pub keep: usize,
+}
+
+/// What was run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Driven {
+    /// What it found.
+    pub summary: Summary,
+    /// The seed behind the last one that was run.
+    pub end: u64,
+}
+
+/// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed; a
+/// seed that was begun is finished. `done` hears of every seed.
+///
+/// # Panics
+/// When `run` does: a run's own panics are outcomes, so this is a bug of the harness.
+pub fn drive(
+    plan: &Plan,
+    stop: &(impl Fn() -> bool + Sync),
+    run: &(impl Fn(u64) -> Digest + Sync),
+    done: &(impl Fn(&Digest) + Sync),
+) -> Driven {
+    debug_assert!(plan.jobs >= 1, "somebody must work");
+    let next = AtomicU64::new(plan.seeds.start);
+    let stopped = AtomicBool::new(false);
+    let work = || {
+        let mut summary = Summary::default();
+        while !stopped.load(Ordering::Relaxed) {
+            if stop() {
+                stopped.store(true, Ordering::Relaxed);
+                break;
+            }
+            let Some(seed) = take(&next, plan.seeds.end) else { break };
+            let digest = run(seed);
+            debug_assert!(digest.seed == seed, "a digest is of the seed that was asked for");
+            done(&digest);
+            summary.add(digest, plan.keep);
+        }
+        summary
+    };
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            summary.merge(part, plan.keep);
+        }
+    });
+    let end = next.load(Ordering::Relaxed);
+    debug_assert!(summary.seeds == end - plan.seeds.start, "what was run is a range without holes");
+    Driven { summary, end }
+}
+
+/// The next seed, if there is one.
+fn take(next: &AtomicU64, end: u64) -> Option<u64> {
+    let up = |seed: u64| (seed < end).then(|| seed + 1);
+    next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, up).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Verdict;
+
+    fn run(seed: u64) -> Digest {
+        let clean = !seed.is_multiple_of(7);
+        let outcome = if clean { "passed" } else { "violated" }.to_owned();
+        let sentence = format!("split-{seed} is lost");
+        let verdict = Verdict { outcome, code: None, sentence, records: String::new(), clean };
+        let promise = "exactly-once".to_owned();
+        let marks = Vec::new();
+        Digest { seed, verdict, promise, marks, steps: seed, all_visible: clean, full_promise: true }
+    }
+
+    fn plan(jobs: u32) -> Plan {
+        Plan { seeds: 5..505, jobs, keep: 3 }
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_the_number_of_jobs() {
+        let one = drive(&plan(1), &|| false, &run, &|_| ());
+        assert_eq!((one.end, one.summary.seeds), (505, 500));
+        for jobs in [2, 3, 8] {
+            assert_eq!(drive(&plan(jobs), &|| false, &run, &|_| ()), one, "{jobs} jobs");
+        }
+    }
+
+    #[test]
+    fn a_stop_keeps_what_was_found_and_leaves_no_hole() {
+        let count = AtomicU64::new(0);
+        let stop = || count.load(Ordering::Relaxed) >= 40;
+        let counted = |_: &Digest| {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        let driven = drive(&plan(3), &stop, &run, &counted);
+        assert_eq!(driven.summary.seeds, count.load(Ordering::Relaxed));
+        assert!(
+            (40..=42).contains(&driven.summary.seeds),
+            "a begun seed is finished: {}",
+            driven.summary.seeds
+        );
+        let to_there = Plan { seeds: 5..driven.end, ..plan(1) };
+        assert_eq!(drive(&to_there, &|| false, &run, &|_| ()), driven);
+    }
+
+    #[test]
+    fn an_open_end_runs_until_the_stop() {
+        let count = AtomicU64::new(0);
+        let stop = || count.fetch_add(1, Ordering::Relaxed) >= 10;
+        let driven = drive(&Plan { seeds: 0..u64::MAX, jobs: 1, keep: 1 }, &stop, &run, &|_| ());
+        assert_eq!(driven.end, 10);
+    }
+}

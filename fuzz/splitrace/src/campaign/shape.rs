@@ -1,0 +1,85 @@
+//! Which failures count as the same: those with one outcome, one code and one sentence up to its numbers.
+
+use serde::Serialize;
+
+/// What distinct failures differ in.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct FailureShape {
+    /// The outcome's name.
+    pub outcome: String,
+    /// The code of the violated invariant.
+    pub code: Option<String>,
+    /// The sentence with `#` for every number.
+    pub sentence: String,
+}
+
+impl FailureShape {
+    /// Of an outcome.
+    #[must_use]
+    pub fn new(outcome: &str, code: Option<&str>, sentence: &str) -> Self {
+        Self { outcome: outcome.to_owned(), code: code.map(str::to_owned), sentence: normalised(sentence) }
+    }
+
+    /// `C1 violated`, `deadlocked`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.code {
+            Some(code) => format!("{code} {}", self.outcome),
+            None => self.outcome.clone(),
+        }
+    }
+}
+
+/// The sentence with `#` for every number, and a list of alike things as one.
+fn normalised(sentence: &str) -> String {
+    let mut numbers_out = String::with_capacity(sentence.len());
+    let mut in_number = false;
+    for letter in sentence.chars() {
+        if letter.is_ascii_digit() {
+            if !in_number {
+                numbers_out.push('#');
+            }
+            in_number = true;
+        } else {
+            in_number = false;
+            numbers_out.push(letter);
+        }
+    }
+    let mut shown: Vec<&str> = Vec::new();
+    for item in numbers_out.split(", ") {
+        // In `[#..#, #..#]` only the brackets differ; the first item and the closing one stand for all.
+        let bare = |item: &str| {
+            item.rsplit(['[', '(', ' ']).next().unwrap_or_default().trim_end_matches([']', ')']).to_owned()
+        };
+        match shown.last_mut() {
+            Some(last) if bare(last) == bare(item) && last.len() >= item.len() => {}
+            _ => shown.push(item),
+        }
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_make_a_failure_distinct() {
+        let one = FailureShape::new("violated", Some("C1"), "split-2[3..17] is visible twice");
+        let other = FailureShape::new("violated", Some("C1"), "split-0[0..0] is visible twice");
+        assert_eq!(one, other);
+        assert_eq!(one.sentence, "split-#[#..#] is visible twice");
+        assert_ne!(one, FailureShape::new("violated", Some("C2"), "split-0[0..0] is visible twice"));
+        assert_ne!(one, FailureShape::new("violated", Some("C1"), "split-0[0..0] is lost"));
+    }
+
+    #[test]
+    fn the_length_of_a_list_does_not_make_a_failure_distinct() {
+        let sentence = |text| FailureShape::new("violated", None, text).sentence;
+        assert_eq!(
+            sentence("lost: split-0[1..2]"),
+            sentence("lost: split-0[1..2], split-1[4..4], split-3[0..9]")
+        );
+        assert_ne!(sentence("lost: split-0[1..2], for good"), sentence("lost: split-0[1..2]"));
+    }
+}

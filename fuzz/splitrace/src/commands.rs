@@ -1,0 +1,114 @@
+//! One file per command. Each takes its arguments and answers a report or says what is wrong with its input.
+
+mod bench;
+mod campaign;
+mod defects;
+mod demo;
+mod replay;
+mod run;
+mod scenario;
+mod stopwatch;
+
+use crate::arguments::{Command, CommandLine};
+use crate::engine::{RunReport, Verdict};
+use crate::error::CommandError;
+use crate::report::Report;
+use serde::Serialize;
+
+/// Runs a command.
+///
+/// # Errors
+/// When the command or its input is wrong.
+pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
+    match &command_line.command {
+        Command::Demo(arguments) => demo::execute(arguments),
+        Command::Run(arguments) => run::execute(arguments),
+        Command::Campaign(arguments) => campaign::execute(arguments),
+        Command::Replay(arguments) => replay::execute(arguments),
+        Command::Defects => Ok(defects::execute()),
+        Command::Bench(arguments) => Ok(bench::execute(arguments)),
+        Command::Scenario(command) => scenario::execute(command),
+    }
+}
+
+/// What became visible and what was read, counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct RecordCounts {
+    total: u64,
+    distinct: u64,
+    expected: u64,
+    duplicates: u64,
+    missing: u64,
+    read: u64,
+    re_read: u64,
+}
+
+impl RecordCounts {
+    const fn of(report: &RunReport) -> Self {
+        let records = &report.records;
+        Self {
+            total: records.total,
+            distinct: records.distinct,
+            expected: records.expected,
+            duplicates: records.duplicates,
+            missing: records.missing,
+            read: records.read,
+            re_read: records.re_read,
+        }
+    }
+
+    /// The line that the demo job ends with.
+    fn line(&self) -> String {
+        format!(
+            "committed records: total={} distinct={} expected={} duplicates={} missing={}",
+            self.total, self.distinct, self.expected, self.duplicates, self.missing
+        )
+    }
+}
+
+/// One run in JSON.
+#[derive(Clone, Debug, Serialize)]
+struct RunResult {
+    seed: Option<u64>,
+    verdict: Verdict,
+    promise: String,
+    trace_hash: String,
+    steps: u64,
+    events: u64,
+    virtual_time_ns: u64,
+    records: RecordCounts,
+}
+
+impl RunResult {
+    fn of(seed: Option<u64>, report: &RunReport) -> Self {
+        Self {
+            seed,
+            verdict: Verdict::of(report),
+            promise: crate::engine::promise_line(report),
+            trace_hash: format!("{:016x}", report.trace_hash),
+            steps: report.steps,
+            events: report.event_count,
+            virtual_time_ns: report.virtual_time_ns,
+            records: RecordCounts::of(report),
+        }
+    }
+
+    /// The lines under a run's verdict.
+    fn text(&self) -> String {
+        let millis = self.virtual_time_ns / 1_000_000;
+        format!(
+            "verdict: {}\npromise: {}\n{}\nrecords read={} re-read={}\n{} steps, {} events in {}.{:03} s of virtual \
+             time, trace hash {}\n",
+            self.verdict.line(),
+            self.promise,
+            self.records.line(),
+            self.records.read,
+            self.records.re_read,
+            self.steps,
+            self.events,
+            millis / 1_000,
+            millis % 1_000,
+            self.trace_hash
+        )
+    }
+}

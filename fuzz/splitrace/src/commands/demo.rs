@@ -1,0 +1,116 @@
+//! `splitrace demo`: the experiment of Flink's demo job, told as its log tells it.
+
+use super::RunResult;
+use crate::arguments::{DemoArguments, Mode};
+use crate::engine::{self, DemoMode, DemoOptions, Scenario};
+use crate::error::CommandError;
+use crate::report::Report;
+use crate::story::{Story, named};
+use crate::timeline::{Row, Weight};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The JSON of a demo.
+#[derive(Serialize)]
+struct DemoResult {
+    mode: String,
+    run: RunResult,
+    time_line: Vec<String>,
+    re_read: String,
+    committed_again: String,
+}
+
+/// Runs the demo.
+pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError> {
+    let scenario = scenario(arguments)?;
+    let (report, mut story) = engine::tell_seed(&scenario, arguments.seed);
+    let result = RunResult::of(Some(arguments.seed), &report);
+    story.say(report.virtual_time_ns, result.records.line());
+    let time_line: Vec<String> =
+        story.rows().iter().filter(|row| is_shown(row)).map(ToString::to_string).collect();
+    let mut text = time_line.join("\n");
+    text.push_str("\n\n");
+    tell_reads(&mut text, &story, &result);
+    let twice = story.visible().again();
+    if !twice.is_empty() {
+        writeln!(text, "committed more than once: {}", named(twice)).expect("a string takes all");
+    }
+    if !result.verdict.clean {
+        writeln!(text, "!!! {}", result.verdict.line()).expect("a string takes all");
+    } else if result.verdict.outcome != "passed" {
+        writeln!(text, "{}, as this mode promises no more: {}", result.verdict.line(), result.promise)
+            .expect("a string takes all");
+    }
+    writeln!(text, "{}", result.records.line()).expect("a string takes all");
+    let clean = result.verdict.clean;
+    let json = DemoResult {
+        mode: name(arguments.mode),
+        run: result,
+        time_line,
+        re_read: named(story.reads().again()),
+        committed_again: named(story.visible().again()),
+    };
+    Ok(Report::new(text, &json, clean))
+}
+
+/// The demo's own time line has no rows of gateways and store, and no row per record.
+fn is_shown(row: &Row) -> bool {
+    row.label.is_in_demo() && row.weight > Weight::Detail
+}
+
+fn tell_reads(text: &mut String, story: &Story, result: &RunResult) {
+    let (read, re_read) = (result.records.read, result.records.re_read);
+    write!(text, "records read={read} re-read={re_read}").expect("a string takes all");
+    let again = story.reads().again();
+    if !again.is_empty() {
+        let committed = match (result.records.duplicates, result.records.missing) {
+            (0, 0) => ", read twice, committed once",
+            _ => ", read twice",
+        };
+        write!(text, ": {}{committed}", named(again)).expect("a string takes all");
+    }
+    text.push('\n');
+}
+
+fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
+    let mut options = DemoOptions::default();
+    if let Some(moment) = arguments.at {
+        options.moment = moment.into();
+    }
+    if let Some(record) = arguments.fail_at {
+        options.fail_at_record = record;
+    }
+    let scenario = Scenario::demo(demo_mode(arguments.mode), options);
+    let option = arguments.at.map(|_| "--at").or_else(|| arguments.fail_at.map(|_| "--fail-at"));
+    let source = &scenario.job.vertices[0].source;
+    match (option, scenario.job.vertices[0].task.user_failure) {
+        (Some(option), None) => Err(CommandError::NoFailureToMove { option, mode: name(arguments.mode) }),
+        (_, Some(failure)) if failure.record >= u64::from(source.split_count) * source.records_per_split => {
+            let last = u64::from(source.split_count) * source.records_per_split - 1;
+            Err(CommandError::BadSettings(format!(
+                "--fail-at {} lies behind the last record, {last}",
+                failure.record
+            )))
+        }
+        _ => Ok(scenario),
+    }
+}
+
+fn name(mode: Mode) -> String {
+    mode.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+const fn demo_mode(mode: Mode) -> DemoMode {
+    match mode {
+        Mode::Normal => DemoMode::Normal,
+        Mode::Push => DemoMode::Push,
+        Mode::Fail => DemoMode::Fail,
+        Mode::FailNaive => DemoMode::FailNaive,
+        Mode::Nockpt => DemoMode::Nockpt,
+        Mode::NockptUnbounded => DemoMode::NockptUnbounded,
+        Mode::CommitEarly => DemoMode::CommitEarly,
+        Mode::FailNaiveIdsIdempotent => DemoMode::FailNaiveIdsIdempotent,
+        Mode::NockptFail => DemoMode::NockptFail,
+    }
+}

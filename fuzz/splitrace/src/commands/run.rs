@@ -1,0 +1,36 @@
+//! `splitrace run`: one seed, one verdict.
+
+use super::RunResult;
+use crate::arguments::RunArguments;
+use crate::engine::{ScenarioSource, run_one};
+use crate::error::CommandError;
+use crate::report::Report;
+
+/// Runs a seed.
+pub(super) fn execute(arguments: &RunArguments) -> Result<Report, CommandError> {
+    let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.defects)?;
+    let report = run_one(&source.scenario(arguments.seed), arguments.seed);
+    let result = RunResult::of(Some(arguments.seed), &report);
+    let mut text = format!("seed {}\n{}", arguments.seed, result.text());
+    if !result.verdict.clean {
+        let replay = replay_command(arguments.seed, arguments.scenario.as_deref(), &arguments.defects);
+        text.push_str(&format!("its story: {replay}\n"));
+    }
+    Ok(Report::new(text, &result, result.verdict.clean))
+}
+
+/// The command that tells the story of a seed.
+pub(super) fn replay_command(
+    seed: u64,
+    scenario: Option<&std::path::Path>,
+    defects: &[splitrace_runtime::defects::Defect],
+) -> String {
+    let mut command = format!("splitrace replay --seed {seed}");
+    if let Some(path) = scenario {
+        command.push_str(&format!(" --scenario '{}'", path.display()));
+    }
+    for defect in defects {
+        command.push_str(&format!(" --defect {defect}"));
+    }
+    command
+}

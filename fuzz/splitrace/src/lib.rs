@@ -1,0 +1,49 @@
+//! The `splitrace` command as a library: arguments in, a [`report::Report`] and an exit code out.
+//!
+//! A command never prints by itself. It answers a report that knows its text and its JSON, and [`run`] writes
+//! it in one go: so `--format` means the same everywhere, a reader that hangs up (`splitrace replay | head`)
+//! can cut no verdict short, and tests read values instead of scraping a terminal. Refused: printing as one
+//! goes, which is livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on
+//! stderr.
+
+pub mod arguments;
+pub mod bench;
+pub mod campaign;
+pub mod commands;
+pub mod engine;
+pub mod error;
+pub mod parse;
+pub mod report;
+pub mod story;
+pub mod timeline;
+
+use arguments::{CommandLine, OutputFormat};
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Parses the arguments (the program's name first), runs the command, writes its report.
+///
+/// The exit code is 0 when all is clean, 1 when a violation was found, 2 when the command or its input is
+/// wrong.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command_line = match CommandLine::try_parse_from(arguments) {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            // `--help` and `--version` come this way too: clap gives those exit code 0 and all others 2.
+            // A reader that hung up is no reason to fail.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match commands::execute(&command_line) {
+        Ok(report) => report.write(command_line.format),
+        Err(error) => {
+            if command_line.format == OutputFormat::Json {
+                report::write_stdout(&format!("{}\n", serde_json::json!({ "error": error.to_string() })));
+            }
+            report::write_stderr(&format!("error: {error}\n"));
+            ExitCode::from(report::EXIT_WRONG_INPUT)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Rows of a task's thread: READER, MAP, WRITER, COMMIT.
+
+use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name};
+use splitrace_runtime::config::FailureMoment;
+use splitrace_runtime::event::{CommitOutcome, EventKind};
+use splitrace_runtime::ids::ExecutionAttemptId;
+
+/// The row of an event that a task emitted.
+pub(super) fn task_row(kind: &EventKind, attempt: ExecutionAttemptId, pull: bool) -> Option<Line> {
+    if let EventKind::UserFailure { moment, record } = kind {
+        let (label, moment) = failure_moment(*moment);
+        let text =
+            format!("!!! injected failure at record {record}{moment} ({})", subtask_name(attempt.subtask));
+        return Line::new(label, chain_name(attempt.vertex), text, Weight::Turn);
+    }
+    let (label, said, weight) = reader_says(kind, pull)
+        .or_else(|| writer_says(kind))
+        .or_else(|| committer_says(kind))
+        .or_else(|| task_says(kind))?;
+    let text = format!("{} {said}", subtask_name(attempt.subtask));
+    Line::new(label, chain_name(attempt.vertex), text, weight)
+}
+
+type Said = Option<(Label, String, Weight)>;
+
+fn reader_says(kind: &EventKind, pull: bool) -> Said {
+    let request = if pull { " -> sendSplitRequest" } else { "" };
+    let (said, weight) = match kind {
+        EventKind::ReaderStarted { splits } if splits.is_empty() && pull => {
+            (format!("start{request}"), Weight::Step)
+        }
+        EventKind::ReaderStarted { splits } => {
+            (format!("start (holding {})", positions(splits)), Weight::Step)
+        }
+        EventKind::SplitRestored { split } => (format!("addSplits[{split}] (restored)"), Weight::Step),
+        EventKind::SplitAdded { split } => (format!("addSplits[{split}]"), Weight::Step),
+        EventKind::SplitFinished { split } => (format!("finished {split}{request}"), Weight::Step),
+        EventKind::NoMoreSplitsNoticed => ("notifyNoMoreSplits".to_owned(), Weight::Step),
+        EventKind::ReaderSnapshotTaken { checkpoint, splits } => {
+            (format!("snapshotState({checkpoint}) = {}", positions(splits)), Weight::Step)
+        }
+        EventKind::OperatorEventHandled { id, .. } => (format!("handles {id}"), Weight::Detail),
+        EventKind::RecordsEmitted { range } => (format!("emits {range}"), Weight::Detail),
+        _ => return None,
+    };
+    Some((Label::Reader, said, weight))
+}
+
+fn writer_says(kind: &EventKind) -> Said {
+    let (said, weight) = match kind {
+        EventKind::WriterCreated { restored } => {
+            (format!("createWriter (restoredCheckpointId={})", checkpoint_or_none(*restored)), Weight::Step)
+        }
+        EventKind::TransactionPrepared { transaction, records, .. } if records.is_empty() => {
+            (format!("prepareCommit -> nothing ({transaction})"), Weight::Step)
+        }
+        EventKind::TransactionPrepared { transaction, records, .. } => {
+            (format!("prepareCommit -> {transaction} n={} {records}", records.len()), Weight::Step)
+        }
+        EventKind::EndOfInput => ("flush(endOfInput=true)".to_owned(), Weight::Step),
+        EventKind::RecordsWritten { transaction, range } => {
+            (format!("writes {range} into {transaction}"), Weight::Detail)
+        }
+        _ => return None,
+    };
+    Some((Label::Writer, said, weight))
+}
+
+fn committer_says(kind: &EventKind) -> Said {
+    let (said, weight) = match kind {
+        EventKind::CommitterCreated { restored } => (
+            format!("createCommitter (restoredCheckpointId={})", checkpoint_or_none(*restored)),
+            Weight::Step,
+        ),
+        EventKind::CommitRequested { transaction, records, retries, recommit } => {
+            let again = if *recommit { ", from the restored checkpoint" } else { "" };
+            (format!("{transaction} n={} {records} (retries={retries}{again})", records.len()), Weight::Step)
+        }
+        EventKind::CommitAnswered { transaction, outcome } => return Some(answered(transaction, *outcome)),
+        EventKind::CommitRetried { transaction, retries } => {
+            (format!("{transaction} will be tried again (retries={retries})"), Weight::Step)
+        }
+        EventKind::CommitsSettled { checkpoint } => (format!("done with {checkpoint}"), Weight::Detail),
+        EventKind::CompletionNoticed { checkpoint } => {
+            (format!("notifyCheckpointComplete({})", checkpoint.0), Weight::Detail)
+        }
+        EventKind::AbortNoticed { checkpoint } => {
+            (format!("notifyCheckpointAborted({})", checkpoint.0), Weight::Detail)
+        }
+        _ => return None,
+    };
+    Some((Label::Commit, said, weight))
+}
+
+fn answered(transaction: &impl std::fmt::Display, outcome: CommitOutcome) -> (Label, String, Weight) {
+    let (said, weight) = match outcome {
+        CommitOutcome::Committed => ("committed", Weight::Detail),
+        CommitOutcome::AlreadyCommitted => ("already committed -> signalAlreadyCommitted", Weight::Step),
+        CommitOutcome::Maybe => ("has had no answer: maybe committed", Weight::Step),
+        CommitOutcome::RetryLater => ("refused for now -> retryLater", Weight::Step),
+        CommitOutcome::Failed => ("is not known to the store", Weight::Turn),
+    };
+    (Label::Commit, format!("{transaction} {said}"), weight)
+}
+
+fn task_says(kind: &EventKind) -> Said {
+    Some(match kind {
+        EventKind::RecordsFiltered { range } => (Label::Map, format!("drops {range}"), Weight::Detail),
+        EventKind::BarrierHandled { checkpoint } => {
+            (Label::Map, format!("takes the barrier of {checkpoint}"), Weight::Detail)
+        }
+        EventKind::TaskEnded { state, cause } => {
+            let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+            (Label::Map, format!("switched to {state:?}{cause}"), Weight::Step)
+        }
+        _ => return None,
+    })
+}
+
+const fn failure_moment(moment: FailureMoment) -> (Label, &'static str) {
+    match moment {
+        FailureMoment::Read => (Label::Map, ""),
+        FailureMoment::Write => (Label::Writer, ", after the writer took it"),
+        FailureMoment::Prepared => (Label::Writer, ", after prepareCommit"),
+        FailureMoment::Snapshot => (Label::Writer, ", after the snapshot was acknowledged"),
+        FailureMoment::Committing => (Label::Commit, ", after the store committed it"),
+    }
+}

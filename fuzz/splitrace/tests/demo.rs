@@ -1,0 +1,125 @@
+//! The demo's modes: what becomes visible, the verdict, the exit code. A seed shifts the timing and nothing
+//! of these.
+
+use std::process::Command;
+
+struct Demo {
+    code: i32,
+    text: String,
+}
+
+fn demo(arguments: &[&str]) -> Demo {
+    let output = Command::new(env!("CARGO_BIN_EXE_splitrace"))
+        .arg("demo")
+        .args(arguments)
+        .output()
+        .expect("the binary starts");
+    let code = output.status.code().expect("no signal ends it");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.stderr.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Demo { code, text }
+}
+
+impl Demo {
+    fn last_line(&self) -> &str {
+        self.text.lines().last().unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn is(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{}", self.text);
+        for word in words {
+            assert!(self.text.contains(word), "'{word}' is missing in\n{}", self.text);
+        }
+    }
+}
+
+const EXACTLY_ONCE: &str = "committed records: total=160 distinct=160 expected=160 duplicates=0 missing=0";
+const SEEDS: [&str; 3] = ["0", "1", "77"];
+
+#[test]
+fn honest_modes_commit_every_record_exactly_once() {
+    for mode in ["normal", "push", "nockpt"] {
+        for seed in SEEDS {
+            let demo = demo(&[mode, "--seed", seed]);
+            demo.is(0, &["job FINISHED", "records read=160 re-read=0"]);
+            assert_eq!(demo.last_line(), EXACTLY_ONCE, "{mode} with seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn without_checkpoints_nothing_is_committed_before_the_end_of_the_input() {
+    let demo = demo(&["nockpt"]);
+    let at = |words: &str| demo.text.find(words).unwrap_or_else(|| panic!("no '{words}' in\n{}", demo.text));
+    let commit = demo.text.find("(retries=0)").expect("something is committed");
+    assert!(at("flush(endOfInput=true)") < commit);
+    assert!(!demo.text.contains("snapshotState"));
+}
+
+#[test]
+fn a_failure_makes_records_be_read_twice_and_committed_once() {
+    for seed in SEEDS {
+        let demo = demo(&["fail", "--seed", seed]);
+        demo.is(
+            0,
+            &[
+                "!!! injected failure at record 80",
+                "addSplitsBack([split-2[80,120)])",
+                "read twice, committed once",
+            ],
+        );
+        assert!(!demo.text.contains("re-read=0"), "{}", demo.text);
+        assert_eq!(demo.last_line(), EXACTLY_ONCE);
+    }
+}
+
+#[test]
+fn each_moment_of_a_records_journey_can_fail_and_nothing_is_lost_or_doubled() {
+    let consequences = [
+        ("read", "MAP      ", "addSplitsBack([split-2[80,120)])"),
+        ("write", "WRITER   ", "after the writer took it"),
+        ("prepared", "WRITER   ", "after prepareCommit"),
+        ("snapshot", "WRITER   ", "after the snapshot was acknowledged"),
+        ("committing", "COMMIT   ", "already committed -> signalAlreadyCommitted"),
+    ];
+    for (moment, label, consequence) in consequences {
+        let demo = demo(&["fail", "--at", moment]);
+        demo.is(0, &["!!! injected failure at record 80", consequence]);
+        let failure = demo.text.lines().find(|line| line.contains("!!!")).unwrap_or_default();
+        assert!(failure.contains(label), "{moment}: {failure}");
+        assert_eq!(demo.last_line(), EXACTLY_ONCE, "{moment}");
+    }
+}
+
+#[test]
+fn the_failing_record_decides_what_is_given_back() {
+    // 60 is read from a split that the restored checkpoint holds already.
+    demo(&["fail", "--fail-at", "60"]).is(0, &["nothing to give back from failed"]);
+    demo(&["fail", "--fail-at", "80"]).is(0, &["addSplitsBack([split-2[80,120)])"]);
+    // By record 90 a checkpoint has completed since split-2 was assigned.
+    demo(&["fail", "--fail-at", "95"]).is(0, &["nothing to give back from failed", "(restored)"]);
+}
+
+#[test]
+fn careless_sinks_are_caught() {
+    for seed in SEEDS {
+        demo(&["fail-naive", "--seed", seed]).is(1, &["!!! C1 violated", "committed more than once: "]);
+        demo(&["commit-early", "--seed", seed]).is(1, &["!!! C3 violated"]);
+    }
+    let ids_only = demo(&["fail-naive-ids-idempotent"]);
+    ids_only.is(1, &[" violated"]);
+    assert!(["K2", "C2"].iter().any(|code| ids_only.text.contains(&format!("!!! {code} violated"))));
+}
+
+#[test]
+fn an_unbounded_job_without_checkpoints_commits_nothing_and_that_is_all_it_promised() {
+    let demo = demo(&["nockpt-unbounded"]);
+    demo.is(0, &["cancelled"]);
+    assert!(demo.last_line().starts_with("committed records: total=0 distinct=0"), "{}", demo.text);
+}
+
+#[test]
+fn a_failure_without_checkpoints_gives_everything_back() {
+    demo(&["nockpt-fail"]).is(0, &["will be restored from checkpoint none", "addSplitsBack("]);
+}
