@@ -61,7 +61,10 @@ fn spoil(events: &mut Vec<Event>, at: usize, how: u8) {
         (EventKind::CheckpointCompleted { contents, .. }, 0) => drop(contents.readers.pop()),
         (EventKind::CheckpointCompleted { contents, .. }, 1) => drop(contents.committables.pop()),
         (EventKind::CheckpointCompleted { contents, .. }, 2) => {
-            contents.readers.iter_mut().for_each(|(_, split)| split.position = split.end.min(split.position + 1));
+            contents
+                .readers
+                .iter_mut()
+                .for_each(|(_, split)| split.position = split.end.min(split.position + 1));
         }
         (EventKind::BecameVisible { records, .. }, 0) => {
             *records = records.ranges().iter().skip(1).copied().collect::<RecordRanges>();
@@ -129,7 +132,9 @@ fn the_good_history_is_good_and_every_checker_judged_something() {
     for (code, judgement) in checkers.judgements() {
         match judgement {
             Judgement::Judged { count } => assert!(count > 0 && code.has_checker(), "{code} judged nothing"),
-            Judgement::NotJudged(_) => assert!(!code.has_checker() || code == Code::D1, "{code} did not judge"),
+            Judgement::NotJudged(_) => {
+                assert!(!code.has_checker() || code == Code::D1, "{code} did not judge")
+            }
         }
     }
 }
