@@ -55,7 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Spoils of a good history: one event changed or left out, so that some invariant may break.
-fn spoil(events: &mut Vec<Event>, at: usize, how: u8) {
+fn spoil(events: &mut [Event], at: usize, how: u8) {
     let at = at % events.len();
     match (&mut events[at].kind, how) {
         (EventKind::CheckpointCompleted { contents, .. }, 0) => drop(contents.readers.pop()),

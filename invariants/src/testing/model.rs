@@ -31,6 +31,9 @@ pub enum Step {
     Haunt(u32),
 }
 
+/// An execution that goes on: its number, its splits, and what it was told to commit.
+type Zombie = (u32, Vec<SplitPosition>, Vec<(TransactionName, RecordRanges)>);
+
 #[derive(Clone, Debug, Default)]
 struct Subtask {
     number: u32,
@@ -40,7 +43,7 @@ struct Subtask {
     committables: Vec<(TransactionName, RecordRanges)>,
     since_checkpoint: Vec<SplitPosition>,
     since_completed: Vec<SplitPosition>,
-    zombie: Option<(u32, Vec<SplitPosition>, Vec<(TransactionName, RecordRanges)>)>,
+    zombie: Option<Zombie>,
 }
 
 #[derive(Clone, Debug, Default)]
