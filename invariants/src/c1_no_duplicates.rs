@@ -80,7 +80,10 @@ mod tests {
     fn an_overlap_names_the_records() {
         let violation = judge(&[(1, 0, 5), (2, 4, 9)]).unwrap_err();
         assert_eq!((violation.code, violation.subject), (Code::C1, Subject::Records(range(0, 4, 5))));
-        assert_eq!(violation.to_string(), "C1 no duplicates: split-0[4..4] became visible again in s0-chk2, by subtask 0 #0");
+        assert_eq!(
+            violation.to_string(),
+            "C1 no duplicates: split-0[4..4] became visible again in s0-chk2, by subtask 0 #0"
+        );
     }
 
     #[test]

@@ -49,7 +49,12 @@ impl CoveredBeforeVisible {
         }
     }
 
-    fn show(&mut self, name: TransactionName, records: &RecordRanges, header: &Header) -> Result<(), Violation> {
+    fn show(
+        &mut self,
+        name: TransactionName,
+        records: &RecordRanges,
+        header: &Header,
+    ) -> Result<(), Violation> {
         self.docket.judged();
         // What becomes visible a second time is a matter of C1 and K2.
         if self.visible.insert(name) {
@@ -58,7 +63,9 @@ impl CoveredBeforeVisible {
         let covered = self.covered.remove(&name);
         let sentence = match covered {
             Some(contents) if contents.contains(records) => return Ok(()),
-            Some(_) => format!("{name} became visible with {records}, which no completed checkpoint holds under that name"),
+            Some(_) => format!(
+                "{name} became visible with {records}, which no completed checkpoint holds under that name"
+            ),
             None => format!("{name} became visible although no completed checkpoint holds it"),
         };
         Err(Violation::new(Code::C3, Subject::Transaction(name), header, sentence))
@@ -74,7 +81,8 @@ impl CoveredBeforeVisible {
         if self.ended.contains(&by) {
             return Ok(());
         }
-        let sentence = format!("{name} became visible although {} had not reached the end of its input", by.1);
+        let sentence =
+            format!("{name} became visible although {} had not reached the end of its input", by.1);
         Err(Violation::new(Code::C3, Subject::Transaction(name), header, sentence))
     }
 }
@@ -140,7 +148,12 @@ mod tests {
         let held = held.map(|(name, records)| (name, records.into_iter().collect()));
         history.completed(4, contents(&[], &[], &held));
         for (name, records) in held {
-            history.store(EventKind::BecameVisible { transaction: name, by: attempt(0, 0), epoch: LeaderEpoch(1), records });
+            history.store(EventKind::BecameVisible {
+                transaction: name,
+                by: attempt(0, 0),
+                epoch: LeaderEpoch(1),
+                records,
+            });
         }
         assert_eq!(judge(&setup(), &history), Ok(()));
     }

@@ -107,7 +107,9 @@ impl Checkers {
             Code::C1 => self.c1.judgement(),
             Code::C2 => self.c2.judgement(),
             Code::C3 => self.c3.judgement(),
-            Code::D1 => Judgement::NotJudged("one run proves nothing: the trace hashes of two are compared".to_owned()),
+            Code::D1 => Judgement::NotJudged(
+                "one run proves nothing: the trace hashes of two are compared".to_owned(),
+            ),
             Code::S5 | Code::K1 | Code::C4 | Code::C5 | Code::B1 => {
                 Judgement::NotJudged(match self.setup.promise.level(code) {
                     Level::None(reason) => reason.to_owned(),

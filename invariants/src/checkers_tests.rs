@@ -55,13 +55,16 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Spoils of a good history: one event changed or left out, so that some invariant may break.
-fn spoil(events: &mut Vec<Event>, at: usize, how: u8) {
+fn spoil(events: &mut [Event], at: usize, how: u8) {
     let at = at % events.len();
     match (&mut events[at].kind, how) {
         (EventKind::CheckpointCompleted { contents, .. }, 0) => drop(contents.readers.pop()),
         (EventKind::CheckpointCompleted { contents, .. }, 1) => drop(contents.committables.pop()),
         (EventKind::CheckpointCompleted { contents, .. }, 2) => {
-            contents.readers.iter_mut().for_each(|(_, split)| split.position = split.end.min(split.position + 1));
+            contents
+                .readers
+                .iter_mut()
+                .for_each(|(_, split)| split.position = split.end.min(split.position + 1));
         }
         (EventKind::BecameVisible { records, .. }, 0) => {
             *records = records.ranges().iter().skip(1).copied().collect::<RecordRanges>();
@@ -129,7 +132,9 @@ fn the_good_history_is_good_and_every_checker_judged_something() {
     for (code, judgement) in checkers.judgements() {
         match judgement {
             Judgement::Judged { count } => assert!(count > 0 && code.has_checker(), "{code} judged nothing"),
-            Judgement::NotJudged(_) => assert!(!code.has_checker() || code == Code::D1, "{code} did not judge"),
+            Judgement::NotJudged(_) => {
+                assert!(!code.has_checker() || code == Code::D1, "{code} did not judge")
+            }
         }
     }
 }

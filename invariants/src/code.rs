@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn each_defect_is_named_with_a_code_that_has_a_checker() {
         for entry in REGISTRY {
-            let judged = |name: &&str| Code::ALL.iter().any(|code| code.as_str() == *name && code.has_checker());
+            let judged =
+                |name: &&str| Code::ALL.iter().any(|code| code.as_str() == *name && code.has_checker());
             assert!(entry.invariants.iter().any(judged), "nothing judges {}", entry.id);
         }
     }

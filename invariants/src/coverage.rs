@@ -94,7 +94,8 @@ impl Coverage {
     /// The summary.
     #[must_use]
     pub fn exercised(&self) -> Exercised {
-        let counted = |name: &str| self.kinds[kinds::NAMES.iter().position(|held| *held == name).unwrap_or(0)];
+        let counted =
+            |name: &str| self.kinds[kinds::NAMES.iter().position(|held| *held == name).unwrap_or(0)];
         let mut windows_entered = self.windows_entered.clone();
         if self.split_end_windows > 0 {
             windows_entered.insert(Window::SplitEndToFinish, self.split_end_windows);
@@ -229,7 +230,9 @@ mod tests {
             fault: FaultKind::JobManagerCrash,
             window: Some(Window::AddToNotice),
         });
-        history.world(EventKind::ProcessCrashed { address: ProcessAddress { process, incarnation: Incarnation(0) } });
+        history.world(EventKind::ProcessCrashed {
+            address: ProcessAddress { process, incarnation: Incarnation(0) },
+        });
         let mut exercised = cover(history.events());
         assert_eq!((exercised.job_manager_losses, exercised.windows_hit[&Window::AddToNotice]), (1, 1));
         exercised.merge(&exercised.clone());

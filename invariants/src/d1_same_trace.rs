@@ -97,7 +97,12 @@ impl fmt::Display for Divergence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |event: &Option<Event>| {
             event.as_ref().map_or("the end".to_owned(), |event| {
-                format!("{} of {} at {} ns", event.kind.name(), event.header.actor, event.header.virtual_time_ns)
+                format!(
+                    "{} of {} at {} ns",
+                    event.kind.name(),
+                    event.header.actor,
+                    event.header.virtual_time_ns
+                )
             })
         };
         let (left, right) = (side(&self.left), side(&self.right));

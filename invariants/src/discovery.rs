@@ -87,11 +87,7 @@ impl Discovery {
 
     fn enumerator(&mut self, operator: OperatorUid) -> &mut Enumerator {
         let at = self.enumerators.iter().position(|held| held.operator == operator).unwrap_or_else(|| {
-            self.enumerators.push(Enumerator {
-                operator,
-                known: Splits::default(),
-                snapshots: Vec::new(),
-            });
+            self.enumerators.push(Enumerator { operator, known: Splits::default(), snapshots: Vec::new() });
             self.enumerators.len() - 1
         });
         &mut self.enumerators[at]

@@ -171,8 +171,7 @@ impl FinishedHistory {
 impl Subtask {
     /// The execution whose history `checkpoint` extends, and how many of its newly finished splits belong to it.
     fn takes_part(&self, checkpoint: CheckpointId, had_finished: bool) -> Option<(usize, usize)> {
-        let acknowledged =
-            self.executions.iter().rposition(|held| held.acknowledged.contains(&checkpoint));
+        let acknowledged = self.executions.iter().rposition(|held| held.acknowledged.contains(&checkpoint));
         if let Some(at) = acknowledged {
             return self.executions[at].mark(checkpoint).map(|count| (at, count));
         }

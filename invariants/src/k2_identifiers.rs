@@ -72,7 +72,12 @@ impl Identifiers {
         Ok(())
     }
 
-    fn prepare(&mut self, name: TransactionName, records: &RecordRanges, header: &Header) -> Result<(), Violation> {
+    fn prepare(
+        &mut self,
+        name: TransactionName,
+        records: &RecordRanges,
+        header: &Header,
+    ) -> Result<(), Violation> {
         let Some((_, fence)) = task_of(header) else { return Ok(()) };
         if records.is_empty() {
             return Ok(());

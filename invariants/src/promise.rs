@@ -56,7 +56,8 @@ pub struct Promise {
 }
 
 const NO_CHECKPOINT: &str = "no checkpoint is ever taken";
-const NO_CHECKPOINT_FAILOVER: &str = "without checkpoints a restarted subtask reads and numbers from the start";
+const NO_CHECKPOINT_FAILOVER: &str =
+    "without checkpoints a restarted subtask reads and numbers from the start";
 const UNBOUNDED: &str = "an unbounded job has no end";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
@@ -81,13 +82,17 @@ impl Promise {
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
             },
             Code::S4 if !input.bounded => Level::None(UNBOUNDED),
-            Code::S5 if starts_over => Level::Weaker("within one attempt: a restarted subtask reads from the start"),
+            Code::S5 if starts_over => {
+                Level::Weaker("within one attempt: a restarted subtask reads from the start")
+            }
             Code::K2 | Code::C1 if starts_over => Level::None(NO_CHECKPOINT_FAILOVER),
             Code::C2 if !input.checkpointing && !input.bounded => {
                 Level::None("an unbounded job without checkpoints never commits (FACT 98)")
             }
             Code::C2 if starts_over => Level::Weaker("only while no failover happens"),
-            Code::C2 if input.checkpointing && input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
+            Code::C2 if input.checkpointing && input.bounded && !input.after_tasks_finish => {
+                Level::Weaker(TAIL)
+            }
             Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
             Code::R1 | Code::S2 | Code::S4 | Code::S5 | Code::K1 | Code::K2 => Level::Full,

@@ -62,12 +62,21 @@ impl RecordCensus {
         }
     }
 
-    fn show(&mut self, name: TransactionName, records: &RecordRanges, header: &Header) -> Result<(), Violation> {
+    fn show(
+        &mut self,
+        name: TransactionName,
+        records: &RecordRanges,
+        header: &Header,
+    ) -> Result<(), Violation> {
         self.visible.insert(name);
         for range in records.ranges() {
             let split = self.splits.split_mut(range.split);
             if let Some(twice) = split.filtered.first_overlap(*range) {
-                return Err(violation(twice, header, format!("{twice} is declared filtered and visible in {name}")));
+                return Err(violation(
+                    twice,
+                    header,
+                    format!("{twice} is declared filtered and visible in {name}"),
+                ));
             }
             split.accounted.insert(*range);
             split.visible_end = split.visible_end.max(range.end);
@@ -142,16 +151,20 @@ impl RecordCensus {
         let accounts = self.splits.split(split).unwrap_or(&nothing);
         let below = OffsetRange { split, start: start.position, end: position };
         if let Some(missing) = first_uncarried(&accounts.accounted, carried, below) {
-            let sentence = format!("{checkpoint} restores {split} at {position}, and nothing carries {missing}");
+            let sentence =
+                format!("{checkpoint} restores {split} at {position}, and nothing carries {missing}");
             return Err(violation(missing, header, sentence));
         }
         if let Some(above) = carried.first_overlap(OffsetRange { split, start: position, end: u64::MAX }) {
-            let sentence = format!("{checkpoint} restores {split} at {position}, and carries {above} as well");
+            let sentence =
+                format!("{checkpoint} restores {split} at {position}, and carries {above} as well");
             return Err(violation(above, header, sentence));
         }
         if accounts.visible_end > position {
             let above = OffsetRange { split, start: position, end: accounts.visible_end };
-            let sentence = format!("{checkpoint} restores {split} at {position}, but {above} reaches into what is visible");
+            let sentence = format!(
+                "{checkpoint} restores {split} at {position}, but {above} reaches into what is visible"
+            );
             return Err(violation(above, header, sentence));
         }
         Ok(())
@@ -179,7 +192,11 @@ fn positions(contents: &CheckpointContents) -> Table<Held> {
 }
 
 /// The first part of `range` that is in neither set.
-fn first_uncarried(accounted: &RecordRanges, carried: &RecordRanges, range: OffsetRange) -> Option<OffsetRange> {
+fn first_uncarried(
+    accounted: &RecordRanges,
+    carried: &RecordRanges,
+    range: OffsetRange,
+) -> Option<OffsetRange> {
     let mut rest = range;
     while let Some(gap) = accounted.first_gap(rest) {
         if let Some(missing) = carried.first_gap(gap) {

@@ -63,7 +63,11 @@ impl SplitCensus {
 }
 
 /// Where a split is, for the reader of a report.
-fn describe(split: SplitId, contents: &CheckpointContents, finished: &[(SubtaskId, FinishedSplits)]) -> String {
+fn describe(
+    split: SplitId,
+    contents: &CheckpointContents,
+    finished: &[(SubtaskId, FinishedSplits)],
+) -> String {
     let mut places = Vec::new();
     for _ in contents.enumerators.iter().filter(|held| held.split == split) {
         places.push("the enumerator's state".to_owned());

@@ -79,7 +79,13 @@ impl EventOrder {
         self.closes.push(Close { operator, checkpoint, sequence, in_order });
     }
 
-    fn send(&mut self, attempt: ExecutionAttemptId, operator: OperatorUid, id: OperatorEventId, header: &Header) {
+    fn send(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        operator: OperatorUid,
+        id: OperatorEventId,
+        header: &Header,
+    ) {
         let execution = self.execution(attempt, header.leader_epoch);
         let known = |held: &Sent| held.operator == operator && held.id == id;
         // A release of what was kept back: it was sent then.
@@ -154,9 +160,13 @@ impl Execution {
             }
             let attempt = self.attempt;
             let sentence = if sent_before {
-                format!("{id} of {operator} was sent before the gateways closed for {checkpoint}, but {attempt} had not handled it at its snapshot")
+                format!(
+                    "{id} of {operator} was sent before the gateways closed for {checkpoint}, but {attempt} had not handled it at its snapshot"
+                )
             } else {
-                format!("{id} of {operator} was sent after the gateways had closed for {checkpoint}, but {attempt} handled it before its snapshot")
+                format!(
+                    "{id} of {operator} was sent after the gateways had closed for {checkpoint}, but {attempt} handled it before its snapshot"
+                )
             };
             return Err(Violation::new(Code::S2, Subject::OperatorEvent { operator, id }, header, sentence));
         }

@@ -56,7 +56,13 @@ impl NoZombieActs {
         }
     }
 
-    fn release(&mut self, operator: OperatorUid, attempt: ExecutionAttemptId, id: OperatorEventId, header: &Header) {
+    fn release(
+        &mut self,
+        operator: OperatorUid,
+        attempt: ExecutionAttemptId,
+        id: OperatorEventId,
+        header: &Header,
+    ) {
         let key = (header.leader_epoch, operator);
         let at =
             self.released.iter().rposition(|held| (held.epoch, held.operator) == key).unwrap_or_else(|| {
@@ -70,7 +76,12 @@ impl NoZombieActs {
         events.push_back((id, attempt));
     }
 
-    fn handle(&mut self, operator: OperatorUid, id: OperatorEventId, header: &Header) -> Result<(), Violation> {
+    fn handle(
+        &mut self,
+        operator: OperatorUid,
+        id: OperatorEventId,
+        header: &Header,
+    ) -> Result<(), Violation> {
         let Some((attempt, fence)) = task_of(header) else { return Ok(()) };
         let key = (fence.leader_epoch, operator);
         let Some(row) = self.released.iter().rev().find(|held| (held.epoch, held.operator) == key) else {

@@ -80,9 +80,7 @@ impl Checker for Liveness {
             return Ok(());
         }
         let (subject, who) = match self.culprit() {
-            Some((subtask, state)) => {
-                (Subject::Subtask(subtask), format!("{subtask} is {state:?}"))
-            }
+            Some((subtask, state)) => (Subject::Subtask(subtask), format!("{subtask} is {state:?}")),
             None => (Subject::Job, "all known tasks are finished".to_owned()),
         };
         let sentence = format!("the bounded job has no result although nothing broke any more: {who}");

@@ -86,7 +86,12 @@ impl SplitHolders {
         own.map(|(_, split)| split.split).try_for_each(|split| self.hold(split, attempt, header))
     }
 
-    fn hold(&mut self, split: SplitId, attempt: ExecutionAttemptId, header: &Header) -> Result<(), Violation> {
+    fn hold(
+        &mut self,
+        split: SplitId,
+        attempt: ExecutionAttemptId,
+        header: &Header,
+    ) -> Result<(), Violation> {
         debug_assert!(self.is_current(attempt), "only a current execution holds splits");
         let holder = *self.holders.split_mut(split);
         if let Some(other) = holder.filter(|other| *other != attempt && self.is_current(*other)) {

@@ -57,7 +57,8 @@ impl History {
 
     /// An event of any actor.
     pub fn push(&mut self, process: ProcessId, actor: ActorId, kind: EventKind) -> &mut Self {
-        let count = |of: ProcessId| self.events.iter().filter(|event| event.header.process == of).count() as u64;
+        let count =
+            |of: ProcessId| self.events.iter().filter(|event| event.header.process == of).count() as u64;
         let cause = self.cause.take().map(|process| Cause { process, sequence: count(process) });
         let header = Header {
             schema_version: SCHEMA_VERSION,
@@ -116,7 +117,11 @@ impl History {
 
     /// What the store says when records become visible, for an attempt of the first leader.
     #[must_use]
-    pub fn visible(transaction: TransactionName, by: ExecutionAttemptId, ranges: &[OffsetRange]) -> EventKind {
+    pub fn visible(
+        transaction: TransactionName,
+        by: ExecutionAttemptId,
+        ranges: &[OffsetRange],
+    ) -> EventKind {
         let records = ranges.iter().copied().collect();
         EventKind::BecameVisible { transaction, by, epoch: LeaderEpoch(1), records }
     }

@@ -64,11 +64,7 @@ pub struct Moment {
 
 impl From<&Header> for Moment {
     fn from(header: &Header) -> Self {
-        Self {
-            process: header.process,
-            sequence: header.sequence,
-            virtual_time_ns: header.virtual_time_ns,
-        }
+        Self { process: header.process, sequence: header.sequence, virtual_time_ns: header.virtual_time_ns }
     }
 }
 

@@ -72,7 +72,7 @@ registry! {
         ["S4", "K1"], "FLINK-28606 review (SRC-06)", Historical;
     EventLossIgnored = "event-loss-ignored",
         "a lost operator event neither fails over its subtask nor fails the checkpoint that waits for it",
-        ["S1", "R1", "C2", "S4"], "FLINK-21996 (SRC-03)", Historical;
+        ["S1", "S2", "R1", "C2", "S4"], "FLINK-21996 (SRC-03)", Historical;
     GivenBackAtFailure = "given-back-at-failure",
         "splits are given back when the subtask fails, before it is known which checkpoint it will restore",
         ["S1", "R1", "C1", "C2"], "FLINK-20290 (SRC-09)", Historical;
@@ -99,7 +99,7 @@ registry! {
         ["S3"], "Kafka fencing (cf. ENG-07)", Planted;
     InDoubtAddTreatedAsAbort = "in-doubt-add-treated-as-abort",
         "a checkpoint whose add had no answer is aborted instead of ending the leader's term",
-        ["S1", "R1", "C1", "C2", "K2"], "ruling on completion", Planted;
+        ["S1", "S3", "R1", "C1", "C2", "K2"], "ruling on completion", Planted;
     CounterRestartsAtRestored = "counter-restarts-at-restored",
         "a new leader counts checkpoints from the restored one instead of from the durable counter",
         ["K2"], "ruling on completion", Planted;

@@ -16,8 +16,10 @@ fn workspace() -> PathBuf {
 }
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder).expect("a folder of the tree").map(|entry| entry.expect("an entry").path()).collect();
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("a folder of the tree")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     entries.sort();
     for path in entries {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -55,9 +57,10 @@ fn functions(text: &str) -> Vec<(String, usize)> {
     for (start, line) in lines.iter().enumerate() {
         let code = line.trim_start();
         let indent = line.len() - code.len();
-        let is_function = ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "const fn ", "pub const fn ", "async fn "]
-            .iter()
-            .any(|head| code.starts_with(head));
+        let is_function =
+            ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "const fn ", "pub const fn ", "async fn "]
+                .iter()
+                .any(|head| code.starts_with(head));
         if !is_function || code.ends_with(';') || code.ends_with('}') {
             continue;
         }
@@ -122,7 +125,8 @@ fn every_file_is_somebodys_module() {
     for (path, _) in &files {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let root = ["lib", "main", "mod", "build"].contains(&stem);
-        let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+        let parent =
+            path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
         if root || ["tests", "benches", "examples"].contains(&parent) {
             continue;
         }

@@ -23,7 +23,9 @@ pub fn linear_extension(events: &[Event], seed: u64) -> Vec<Event> {
             .iter()
             .filter_map(|process| queues[process].get(done[process]))
             .filter(|event| {
-                let caused = |process: ProcessId, sequence: u64| done.get(&process).copied().unwrap_or(0) as u64 >= sequence;
+                let caused = |process: ProcessId, sequence: u64| {
+                    done.get(&process).copied().unwrap_or(0) as u64 >= sequence
+                };
                 event.header.causes.iter().all(|cause| caused(cause.process, cause.sequence))
             })
             .collect();

@@ -31,6 +31,9 @@ pub enum Step {
     Haunt(u32),
 }
 
+/// An execution that goes on: its number, its splits, and what it was told to commit.
+type Zombie = (u32, Vec<SplitPosition>, Vec<(TransactionName, RecordRanges)>);
+
 #[derive(Clone, Debug, Default)]
 struct Subtask {
     number: u32,
@@ -40,7 +43,7 @@ struct Subtask {
     committables: Vec<(TransactionName, RecordRanges)>,
     since_checkpoint: Vec<SplitPosition>,
     since_completed: Vec<SplitPosition>,
-    zombie: Option<(u32, Vec<SplitPosition>, Vec<(TransactionName, RecordRanges)>)>,
+    zombie: Option<Zombie>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -140,7 +143,9 @@ impl ModelRun {
     fn deploy(&mut self, subtask: u32) {
         let (attempt, manager) = self.place(subtask);
         let restored = self.completed.as_ref().map(|completed| CheckpointId(completed.checkpoint));
-        let ProcessId::TaskManager(task_manager) = manager else { unreachable!("tasks run in task managers") };
+        let ProcessId::TaskManager(task_manager) = manager else {
+            unreachable!("tasks run in task managers")
+        };
         self.history.main(EventKind::TaskDeployed { attempt, task_manager, restored });
         self.history.after(MANAGER);
         self.tell(subtask, EventKind::TaskRestored { checkpoint: restored });
@@ -210,11 +215,14 @@ impl ModelRun {
             }
             let transaction = name(subtask, state.next_name);
             self.tell(subtask, EventKind::RecordsEmitted { range: one });
-            self.tell(subtask, if filtered {
-                EventKind::RecordsFiltered { range: one }
-            } else {
-                EventKind::RecordsWritten { transaction, range: one }
-            });
+            self.tell(
+                subtask,
+                if filtered {
+                    EventKind::RecordsFiltered { range: one }
+                } else {
+                    EventKind::RecordsWritten { transaction, range: one }
+                },
+            );
         }
     }
 
@@ -288,8 +296,11 @@ impl ModelRun {
         let Some(completed) = &self.completed else { return };
         let checkpoint = CheckpointId(completed.checkpoint);
         let held = &completed.committables[subtask as usize];
-        let (due, rest): (Vec<_>, Vec<_>) =
-            self.subtasks[subtask as usize].committables.clone().into_iter().partition(|own| held.contains(own));
+        let (due, rest): (Vec<_>, Vec<_>) = self.subtasks[subtask as usize]
+            .committables
+            .clone()
+            .into_iter()
+            .partition(|own| held.contains(own));
         self.history.after(MANAGER);
         self.tell(subtask, EventKind::CompletionNoticed { checkpoint });
         self.commit_all(subtask, &due, replies);
@@ -321,7 +332,10 @@ impl ModelRun {
             self.visible.insert(transaction, records.clone());
             self.history.store(EventKind::BecameVisible { transaction, by, epoch: LeaderEpoch(1), records });
         } else {
-            assert!(self.visible.contains_key(&transaction), "what a checkpoint holds is prepared or visible");
+            assert!(
+                self.visible.contains_key(&transaction),
+                "what a checkpoint holds is prepared or visible"
+            );
             self.history.store(EventKind::AlreadyVisible { transaction });
         }
     }
@@ -335,13 +349,19 @@ impl ModelRun {
         let id = old.subtask_id();
         let restored = self.completed.as_ref().map(|completed| CheckpointId(completed.checkpoint));
         self.history.main(state_changed(old, ExecutionState::Failed));
-        self.history.main(EventKind::FailoverStarted { global: false, subtasks: vec![id], cause: String::new() });
-        let chosen = EventKind::RestorePointChosen { checkpoint: restored, global: false, subtasks: vec![id] };
+        self.history.main(EventKind::FailoverStarted {
+            global: false,
+            subtasks: vec![id],
+            cause: String::new(),
+        });
+        let chosen =
+            EventKind::RestorePointChosen { checkpoint: restored, global: false, subtasks: vec![id] };
         self.history.main(chosen);
         let completed = self.completed.clone().unwrap_or_default();
         let state = &mut self.subtasks[subtask as usize];
         let told = state.committables.clone();
-        let told = told.into_iter().filter(|own| completed.committables.iter().any(|held| held.contains(own)));
+        let told =
+            told.into_iter().filter(|own| completed.committables.iter().any(|held| held.contains(own)));
         state.zombie = zombie.then(|| (state.number, state.splits.clone(), told.collect()));
         let mut back = std::mem::take(&mut state.since_completed);
         back.append(&mut state.since_checkpoint);

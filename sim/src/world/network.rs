@@ -6,7 +6,7 @@
 
 use super::faults::FrameFault;
 use super::pending::{Item, process_code, tie};
-use super::process::index_of;
+use super::process::{ActorBody, index_of};
 use super::{World, is_heartbeat};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::scenario::NetworkSemantics;
@@ -14,6 +14,7 @@ use splitrace_runtime::event::FaultKind;
 use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
 use splitrace_runtime::message::*;
 use splitrace_runtime::session::{Delivery, Frame, LinkId, SessionOutput};
+use std::sync::Arc;
 
 /// Jitters are drawn on so many steps.
 const JITTER_GRID: u64 = 256;
@@ -214,6 +215,20 @@ impl World {
         for delivery in output.deliveries.drain(..) {
             self.deliver(index, delivery, choices);
         }
+        for link in output.broken_links.drain(..) {
+            self.link_broke(index, link, choices);
+        }
+    }
+
+    /// A stream gave up. A task whose events no longer reach its coordinator fails, as in Flink.
+    fn link_broke(&mut self, index: usize, link: LinkId, choices: &mut dyn Choices) {
+        let Stream::SubtaskEvents(attempt) = link.stream else { return };
+        let Some(slot) = self.find_actor(index, ActorId::Task(attempt)) else { return };
+        let mut outbox = splitrace_runtime::actor::Outbox::new();
+        if let ActorBody::Task(task) = &mut self.actors[slot].body {
+            Arc::make_mut(task).fail("its events no longer reach the job manager", &mut outbox);
+        }
+        self.perform_turn(slot, &mut outbox, choices);
     }
 
     fn set_session_timer(&mut self, index: usize, link: LinkId, after_ns: u64) {
