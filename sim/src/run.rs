@@ -69,22 +69,39 @@ pub fn run_recorded(scenario: &Scenario, choices: &RecordedChoices) -> RunReport
 /// Runs a scenario with any source of choices; `observer` sees every event.
 pub fn run_with(
     scenario: &Scenario,
+    choices: impl Choices,
+    observer: Option<&mut dyn FnMut(&Event)>,
+) -> RunReport {
+    run_with_options(scenario, choices, observer, RunOptions::default())
+}
+
+/// How a run is driven, beside what determines it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// A violation does not end the run: a demo shows the whole damage. The verdict is the same.
+    pub goes_on_after_violation: bool,
+}
+
+/// As [`run_with`], with options.
+pub fn run_with_options(
+    scenario: &Scenario,
     mut choices: impl Choices,
     mut observer: Option<&mut dyn FnMut(&Event)>,
+    options: RunOptions,
 ) -> RunReport {
     let mut world = World::new(scenario, &mut choices);
     if observer.is_some() {
         world.keep_events();
     }
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        drive(scenario, &mut world, &mut choices, &mut |world: &mut World| {
+        drive(scenario, options, &mut world, &mut choices, &mut |world: &mut World| {
             if let Some(observer) = observer.as_deref_mut() {
                 world.drain_events().iter().for_each(observer);
             }
         })
     }));
     let outcome = guarded.unwrap_or_else(|panic| Outcome::Panicked {
-        place: PanicPlace::Protocol,
+        place: if world.is_judging() { PanicPlace::Checker } else { PanicPlace::Protocol },
         message: panic_message(&*panic),
     });
     report(scenario, &mut world, outcome)
@@ -93,6 +110,7 @@ pub fn run_with(
 /// Steps a world by the latency queue until it has an outcome.
 fn drive(
     scenario: &Scenario,
+    options: RunOptions,
     world: &mut World,
     choices: &mut dyn Choices,
     after_step: &mut dyn FnMut(&mut World),
@@ -102,11 +120,14 @@ fn drive(
     loop {
         let Some(key) = world.next_by_latency() else { break };
         if world.step_count() >= limits.steps_max {
-            return Outcome::StepLimit { steps: world.step_count() };
+            let limit = Outcome::StepLimit { steps: world.step_count() };
+            return last_word(world, RunStop::StepLimit).unwrap_or(limit);
         }
         world.step(key, choices);
         after_step(world);
-        if let Some(violation) = world.judge().violation() {
+        if !options.goes_on_after_violation
+            && let Some(violation) = world.judge().violation()
+        {
             return Outcome::Violated(violation.clone());
         }
         let now_ns = world.now_ns();
@@ -118,32 +139,31 @@ fn drive(
                 break;
             }
         } else if now_ns > limits.virtual_time_max_ns {
-            return Outcome::VirtualTimeout { at_ns: now_ns };
+            return last_word(world, RunStop::VirtualTimeout)
+                .unwrap_or(Outcome::VirtualTimeout { at_ns: now_ns });
         } else if world.is_healed() && now_ns > world.judge().last_progress_ns() + limits.no_progress_max_ns {
             break;
         }
     }
-    last_word(world)
-}
-
-/// What the checkers say once nothing more comes, and how the job ended.
-fn last_word(world: &mut World) -> Outcome {
     let result = world.judge().job_result().cloned();
-    let Some(at) = world.judge().last() else {
-        return Outcome::Deadlocked { waiting: world.waiting() };
-    };
-    let end = RunEnd { job_ended: result.clone(), stop: RunStop::Quiescent, at };
-    let deadlocked = result.is_none();
-    let waiting = if deadlocked { world.waiting() } else { Vec::new() };
-    if let Err(violation) = world.judge_mut().checkers_mut().finish(&end) {
-        return Outcome::Violated(violation);
+    if let Some(violated) = last_word(world, RunStop::Quiescent) {
+        return violated;
     }
     match result {
-        None => Outcome::Deadlocked { waiting },
+        None => Outcome::Deadlocked { waiting: world.waiting() },
         Some(JobResult::Finished) => Outcome::Passed,
         Some(JobResult::Failed(cause)) => Outcome::JobFailed { cause },
         Some(JobResult::Cancelled) => Outcome::Cancelled,
     }
+}
+
+/// What the checkers say once nothing more comes; the first violation of all counts.
+fn last_word(world: &mut World, stop: RunStop) -> Option<Outcome> {
+    if let Some(violation) = world.judge().violation() {
+        return Some(Outcome::Violated(violation.clone()));
+    }
+    let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at: world.judge().last()? };
+    world.judge_mut().checkers_mut().finish(&end).err().map(Outcome::Violated)
 }
 
 fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport {

@@ -55,6 +55,7 @@ pub struct World {
     fault_count: u64,
     network_timer_settings: u64,
     judge: Judge,
+    judging: bool,
     observed: Option<Vec<Event>>,
     outbox: Outbox,
     session_output: SessionOutput,
@@ -98,6 +99,7 @@ impl World {
             fault_count: 0,
             network_timer_settings: 0,
             judge: Judge::new(&setup),
+            judging: false,
             observed: None,
             outbox: Outbox::new(),
             session_output: SessionOutput::default(),
@@ -146,6 +148,12 @@ impl World {
     #[must_use]
     pub const fn judge(&self) -> &Judge {
         &self.judge
+    }
+
+    /// Whether the judge is looking at an event just now: a panic then is a checker's.
+    #[must_use]
+    pub const fn is_judging(&self) -> bool {
+        self.judging
     }
 
     /// The judge, for its last word.

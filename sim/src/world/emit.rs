@@ -47,7 +47,9 @@ impl World {
         });
         let failover = matches!(kind, EventKind::FailoverStarted { .. });
         let event = Event { header, kind };
+        self.judging = true;
         self.judge.observe(&event);
+        self.judging = false;
         if let Some(observed) = &mut self.observed {
             observed.push(event);
         }
