@@ -100,11 +100,12 @@ fn drive(
     let limits = scenario.limits;
     let mut ends_at_ns = u64::MAX;
     loop {
-        let Some(key) = world.next_by_latency() else { break };
-        if world.step_count() >= limits.steps_max {
+        if world.step_count() >= limits.steps_max && world.next_by_latency().is_some() {
             return Outcome::StepLimit { steps: world.step_count() };
         }
-        world.step(key, choices);
+        if !world.step_by_latency(choices) {
+            break;
+        }
         after_step(world);
         if let Some(violation) = world.judge().violation() {
             return Outcome::Violated(violation.clone());
