@@ -80,8 +80,13 @@ struct Entry {
     item: Option<Item>,
 }
 
-/// When an item is due, its identity, and where it lies. An order of its own: earliest first, ties by identity.
-type Rank = (u64, u64, ItemKey);
+/// An item's place in the order: when it is due and, below that, its identity, in one number, so that a comparison is
+/// one; then where it lies.
+type Rank = (u128, ItemKey);
+
+const fn rank(due_ns: u64, tie: u64, key: ItemKey) -> Rank {
+    ((due_ns as u128) << 64 | tie as u128, key)
+}
 
 /// All pending items.
 ///
@@ -101,7 +106,7 @@ impl Pending {
     pub fn push(&mut self, due_ns: u64, tie: u64, item: Item) -> ItemKey {
         let is_turn = matches!(item, Item::Turn { .. });
         let key = self.store(due_ns, tie, item);
-        let rank = (due_ns, tie, key);
+        let rank = rank(due_ns, tie, key);
         if is_turn && self.turns.len() < TURNS_MAX {
             let mut index = self.turns.len();
             while index > 0 && self.turns[index - 1] > rank {
@@ -171,9 +176,9 @@ impl Pending {
     /// The first of the order, and whether it stands in the queue of turns.
     fn first(&self) -> Option<(bool, ItemKey)> {
         match (self.turns.front(), self.heap.peek()) {
-            (Some(turn), Some(Reverse(other))) if turn < other => Some((true, turn.2)),
-            (_, Some(Reverse(other))) => Some((false, other.2)),
-            (Some(turn), None) => Some((true, turn.2)),
+            (Some(turn), Some(Reverse(other))) if turn < other => Some((true, turn.1)),
+            (_, Some(Reverse(other))) => Some((false, other.1)),
+            (Some(turn), None) => Some((true, turn.1)),
             (None, None) => None,
         }
     }
