@@ -244,7 +244,13 @@ impl World {
         let mut outbox = std::mem::take(&mut self.outbox);
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed or cut");
         self.event_step_count += 1;
-        self.actors[slot].body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        {
+            // Free when nobody listens; gives what the roles trace the virtual time and the actor.
+            let actor = &mut self.actors[slot];
+            let _span =
+                tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor.id).entered();
+            actor.body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        }
         self.perform_turn(slot, &mut outbox, choices);
         self.outbox = outbox;
         self.schedule_turn(slot, choices);
