@@ -52,6 +52,12 @@ pub const OPERATOR: OperatorUid = OperatorUid(1);
 const PRIMED_NS: u64 = 2_000 * NANOS_PER_MILLI;
 const LATER_NS: u64 = 10 * PRIMED_NS;
 
+// The budgets of a path.
+const CHECKPOINTS: usize = 0;
+const TIMEOUTS: usize = 1;
+const ROUNDS: usize = 2;
+const FAILURES: usize = 3;
+
 /// Which steps are branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Orders {
@@ -186,7 +192,7 @@ impl Shape {
                 _ => Treatment::AtOnce,
             },
             Item::OutsideCall { .. } => Treatment::AtOnce,
-            Item::Fault(_) => Treatment::BranchAtMost { budget: 3, times: self.failures },
+            Item::Fault(_) => Treatment::BranchAtMost { budget: FAILURES, times: self.failures },
             Item::SessionTimer { .. } | Item::StartProcess(_) | Item::CancelJob | Item::Heal => {
                 Treatment::Never
             }
@@ -195,9 +201,11 @@ impl Shape {
 
     const fn timer_treatment(&self, timer: Timer) -> Treatment {
         match timer {
-            Timer::CheckpointInterval => Treatment::BranchAtMost { budget: 0, times: self.checkpoints },
-            Timer::CheckpointTimeout(_) => Treatment::BranchAtMost { budget: 1, times: self.timeouts },
-            Timer::CoordinatedEvent => Treatment::BranchAtMost { budget: 2, times: self.rounds },
+            Timer::CheckpointInterval => {
+                Treatment::BranchAtMost { budget: CHECKPOINTS, times: self.checkpoints }
+            }
+            Timer::CheckpointTimeout(_) => Treatment::BranchAtMost { budget: TIMEOUTS, times: self.timeouts },
+            Timer::CoordinatedEvent => Treatment::BranchAtMost { budget: ROUNDS, times: self.rounds },
             Timer::RestartDelay(_) => Treatment::Branch,
             Timer::CheckpointPause => Treatment::AtOnce,
             Timer::HeartbeatCheck
@@ -332,7 +340,6 @@ impl fmt::Display for GatewayWitness {
 }
 
 /// The filter of a shape, to hand on.
-#[must_use]
 pub fn filter_of(shape: &Shape) -> impl Fn(&World, &Item) -> Treatment + '_ {
     |world, item| shape.treatment(world, item)
 }
