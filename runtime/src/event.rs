@@ -355,8 +355,8 @@ pub enum EventKind {
     CheckpointCompleted {
         /// The checkpoint.
         checkpoint: CheckpointId,
-        /// What it holds.
-        contents: CheckpointContents,
+        /// What it holds. Boxed, since it would make every event four times as large.
+        contents: Box<CheckpointContents>,
     },
     /// The job master picked the checkpoint that a failover restores. [S1, R1]
     RestorePointChosen {

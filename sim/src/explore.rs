@@ -1,24 +1,26 @@
 //! A first explorer: every order of what can happen next, until nothing new is left.
 //!
-//! It walks the one [`World`] by the same `enabled()` and `step(key)` that a run by the latency queue uses, so what it
-//! proves, it proves of the real main thread, coordinators, tasks and sessions. Two worlds with equal fingerprints have
-//! the same future and are walked once. Breadth comes first, so the first path to a violation is a shortest one.
+//! It walks the one [`World`] by the same `enabled()` and `step(key)` that a run by the latency queue uses, so
+//! what it proves, it proves of the real main thread, coordinators, tasks and sessions. Two worlds with equal
+//! fingerprints have the same future and are walked once. Breadth comes first, so the first path to a violation
+//! is a shortest one.
 //!
-//! What is explored is the caller's: a filter puts each pending item into one of four [`Treatment`]s. *At once* is the
-//! reduction: such an item is stepped before anything else, in the latency queue's order, which is sound only where its
-//! step commutes with every other step that may come between; whoever says 'at once' states why. *Never* takes the item
-//! out of the search, and then out of the fingerprint as well. Time decides nothing: any branch may be taken whenever it
-//! is there, whatever it is due.
+//! What is explored is the caller's: a filter puts each pending item into one of four [`Treatment`]s. *At once*
+//! is the reduction: such an item is stepped before anything else, in the latency queue's order, which is sound
+//! only where its step commutes with every other step that may come between; whoever says 'at once' states why.
+//! *Never* takes the item out of the search, and then out of the fingerprint as well. Time decides nothing: any
+//! branch may be taken whenever it is there, whatever it is due.
 //!
-//! Forking is `Clone`: actors lie behind shared pointers and are copied when written. What holds a fork to be right is
-//! [`replay`], which takes the start and the keys of a path again; a test compares the fingerprints of the two at every
-//! state. And what holds the fingerprints to be right is [`enumerate`], which follows every path without ever looking
-//! whether a state is known: it must meet the same set of states.
+//! Forking is `Clone`: actors lie behind shared pointers and are copied when written. What holds a fork to be
+//! right is [`replay`], which takes the start and the keys of a path again; a test compares the fingerprints of
+//! the two at every state. And what holds the fingerprints to be right is [`enumerate`], which follows every
+//! path without ever looking whether a state is known: it must meet the same set of states.
 //!
 //! A fingerprint has 128 bits. A collision would hide states, but among a million of them its odds are about 2^-88.
 //!
-//! Refused: whole states as keys (a state is some ten kilobytes), a depth-first walk (its counterexamples are long), a
-//! generic model trait (there is one world), and sleep sets or dynamic reduction, which belong to the real search.
+//! Refused: whole states as keys (a state is some ten kilobytes), a depth-first walk (its counterexamples are
+//! long), a generic model trait (there is one world), and sleep sets or dynamic reduction, which belong to the
+//! real search.
 
 pub mod gateway;
 pub mod tree;
@@ -192,8 +194,8 @@ impl<W: Witness> State<W> {
     }
 }
 
-/// Explores everything that the filter and the limits allow. `on_terminal` judges each state without a branch beyond what
-/// the checkers have found on the way, which is a violation whatever it says.
+/// Explores everything that the filter and the limits allow. `on_terminal` judges each state without a branch
+/// beyond what the checkers have found on the way, which is a violation whatever it says.
 pub fn explore<W: Witness>(
     start: &State<W>,
     limits: Limits,
@@ -288,7 +290,8 @@ impl Search {
         path
     }
 
-    /// How many paths lead from a state to a terminal, for all states; a state's number says nothing about its height.
+    /// How many paths lead from a state to a terminal, for all states; a state's number says nothing about its
+    /// height.
     fn paths(&self) -> u128 {
         let mut counts: Vec<Option<u128>> = vec![None; self.successors.len()];
         let mut stack = vec![0];

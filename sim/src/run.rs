@@ -125,12 +125,13 @@ fn drive(
     let limits = scenario.limits;
     let mut ends_at_ns = u64::MAX;
     loop {
-        let Some(key) = world.next_by_latency() else { break };
-        if world.step_count() >= limits.steps_max {
+        if world.step_count() >= limits.steps_max && world.next_by_latency().is_some() {
             let limit = Outcome::StepLimit { steps: world.step_count() };
             return last_word(world, RunStop::StepLimit).unwrap_or(limit);
         }
-        world.step(key, choices);
+        if !world.step_by_latency(choices) {
+            break;
+        }
         after_step(world);
         if !options.goes_on_after_violation
             && let Some(violation) = world.judge().violation()

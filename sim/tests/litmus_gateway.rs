@@ -10,7 +10,8 @@ use std::fmt::Write;
 
 const LIMITS: Limits = Limits { states_max: 100_000, depth_max: 40 };
 
-/// What a search saw, as a snapshot keeps it: the numbers, and each outcome with the number of terminals that have it.
+/// What a search saw, as a snapshot keeps it: the numbers, and each outcome with the number of terminals that
+/// have it.
 fn told(shape: &Shape) -> (Exploration, String) {
     let (start, filter) = (shape.start(), filter_of(shape));
     let mut outcomes = BTreeMap::<String, usize>::new();

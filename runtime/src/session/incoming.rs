@@ -7,13 +7,14 @@ use crate::ids::ProcessAddress;
 use crate::message::{Message, Stream};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// A message that waits for an earlier one of its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
     sequence: u64,
     cause_sequence: u64,
-    message: Message,
+    message: Arc<Message>,
 }
 
 /// Without the cause, as in [`FrameBody`].
@@ -68,7 +69,7 @@ impl IncomingLink {
         generation: u32,
         sequence: u64,
         cause_sequence: u64,
-        message: Message,
+        message: Arc<Message>,
         accept: &mut dyn FnMut(&Message) -> bool,
         out: &mut SessionOutput,
     ) {

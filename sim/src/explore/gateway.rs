@@ -1,30 +1,35 @@
 //! The smallest world in which the gateways matter: two of them, one checkpoint, two events, one abort, one reset.
 //!
-//! A coordinated operator that is no source runs with parallelism 2, each subtask on a task manager of its own. Its
-//! coordinator sends one event to each subtask; one checkpoint is triggered (the second of the job: the first is complete
-//! when the search begins, so a reset has something to restore); it may time out; one task may fail, be reset and come
-//! back. The world is driven by the latency queue until both tasks run; what is explored begins there, with the
-//! three timers (event, checkpoint, later its timeout) and the failure as things that may come at any moment.
+//! A coordinated operator that is no source runs with parallelism 2, each subtask on a task manager of its own.
+//! Its coordinator sends one event to each subtask; one checkpoint is triggered (the second of the job: the
+//! first is complete when the search begins, so a reset has something to restore); it may time out; one task
+//! may fail, be reset and come back. The world is driven by the latency queue until both tasks run; what is
+//! explored begins there, with the three timers (event, checkpoint, later its timeout) and the failure as
+//! things that may come at any moment.
 //!
 //! # What comes at once, and why no order that S2 can see is lost
 //!
-//! S2 sees, per subtask, the order of 'sent' and 'closed' in the main thread and of 'handled' and 'snapshot' in the task.
+//! S2 sees, per subtask, the order of 'sent' and 'closed' in the main thread and of 'handled' and 'snapshot' in
+//! the task.
 //!
-//! - *Turns of the main thread, the tasks, the endpoints and the source's coordinator.* Each has one FIFO mailbox, so a
-//!   turn that waits is the same as an input that comes later, and when inputs come is explored. The task's part of a
-//!   checkpoint is one turn here, as the sink has nothing to prepare. The source has no split, so its coordinator only
-//!   answers checkpoints; a late answer delays the barrier, which the late answer of the other coordinator does too.
-//! - *The coordinated operator's coordinator* answers a checkpoint in a turn of its own, so that mark, snapshot and close
-//!   have everything else between them, the reset included. Its other turns answer nothing, or send the events whose
-//!   moment is explored already, so they come at once. What stands behind the checkpoint in its mailbox waits with it.
+//! - *Turns of the main thread, the tasks, the endpoints and the source's coordinator.* Each has one FIFO
+//!   mailbox, so a turn that waits is the same as an input that comes later, and when inputs come is explored.
+//!   The task's part of a checkpoint is one turn here, as the sink has nothing to prepare. The source has no
+//!   split, so its coordinator only answers checkpoints; a late answer delays the barrier, which the late
+//!   answer of the other coordinator does too.
+//! - *The coordinated operator's coordinator* answers a checkpoint in a turn of its own, so that mark, snapshot
+//!   and close have everything else between them, the reset included. Its other turns answer nothing, or send
+//!   the events whose moment is explored already, so they come at once. What stands behind the checkpoint in
+//!   its mailbox waits with it.
 //! - *The high-availability service.* A raise of the counter is a delay of the trigger. The add follows the last
 //!   acknowledgement; what could come between changes neither what was sent nor what was handled before it.
 //! - *Answers of sessions*, except to operator events: nobody reads them.
 //! - *Deployment and a new attempt's way to RUNNING*: the new attempt takes no part in a checkpoint before it has
 //!   registered, and it is marked and closed like any other from there on.
 //!
-//! Never stepped: heartbeats, resends (no frame is lost here), the time-outs of calls that are answered at once, healing.
-//! An order that only a lost or repeated frame can bring is out of reach of this search; the campaigns have those.
+//! Never stepped: heartbeats, resends (no frame is lost here), the time-outs of calls that are answered at
+//! once, healing. An order that only a lost or repeated frame can bring is out of reach of this search; the
+//! campaigns have those.
 
 mod words;
 
@@ -66,8 +71,8 @@ pub enum Orders {
     /// Notices, answers to operator events and the news of a failure come at once too. Lost are: a notice that is
     /// overtaken, a close that waits for an answer alone, and what goes on until a failure is known.
     Fewer,
-    /// Acknowledgements of checkpoints come at once as well: few enough to follow every path. Lost is what comes between
-    /// a snapshot and its acknowledgement.
+    /// Acknowledgements of checkpoints come at once as well: few enough to follow every path. Lost is what
+    /// comes between a snapshot and its acknowledgement.
     Fewest,
 }
 

@@ -1,8 +1,8 @@
 //! The second derivation: every path, none cut short because its state is known.
 //!
-//! A path is replayed from the start for each leaf, nothing is forked on the way, and fingerprints are only collected. If
-//! two states that have different futures shared a fingerprint, the search would have lost the states behind one of them,
-//! and this walk, which goes behind both, would find them.
+//! A path is replayed from the start for each leaf, nothing is forked on the way, and fingerprints are only
+//! collected. If two states that have different futures shared a fingerprint, the search would have lost the
+//! states behind one of them, and this walk, which goes behind both, would find them.
 
 use super::{Filter, Path, State, Witness};
 use std::collections::BTreeSet;

@@ -1,12 +1,13 @@
 //! Fingerprints: two worlds with equal ones have the same future.
 //!
-//! In: every role with its mailbox, every session, what is pending, the outside systems, the checkers, the faults that are
-//! left. Out, because no step and no verdict reads them: counters of steps, events, timer settings and frames, the trace
-//! hash, and what travels along only to name causes in headers. A pending item that would do nothing (a timer that was set
-//! anew, a turn of a dead thread, a frame for a life that is over) is no part of a state.
+//! In: every role with its mailbox, every session, what is pending, the outside systems, the checkers, the
+//! faults that are left. Out, because no step and no verdict reads them: counters of steps, events, timer
+//! settings and frames, the trace hash, and what travels along only to name causes in headers. A pending item
+//! that would do nothing (a timer that was set anew, a turn of a dead thread, a frame for a life that is over)
+//! is no part of a state.
 //!
-//! Items are hashed each for itself and the hashes sorted, because a set has no order; whose slot it is in is told by the
-//! actor, because slots are numbered in the order of their birth.
+//! Items are hashed each for itself and the hashes sorted, because a set has no order; whose slot it is in is
+//! told by the actor, because slots are numbered in the order of their birth.
 
 use super::World;
 use super::fingerprinter::Fingerprinter;
@@ -34,8 +35,8 @@ impl World {
         self.fingerprint_roles(hasher);
     }
 
-    /// As [`Self::fingerprint`] for a search in which time decides nothing: of what is pending only the items that the
-    /// search may ever step, whenever they are due.
+    /// As [`Self::fingerprint`] for a search in which time decides nothing: of what is pending only the items
+    /// that the search may ever step, whenever they are due.
     pub fn fingerprint_untimed(&self, may_step: &dyn Fn(&Item) -> bool, hasher: &mut dyn Hasher) {
         let mut hasher = hasher;
         let pending = self.pending.all().into_iter();

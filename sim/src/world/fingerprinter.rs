@@ -1,9 +1,9 @@
 //! A hasher of 128 bits for fingerprints: the same on every machine and in every build.
 //!
-//! Two lanes, each a chain of 64 by 64 bit multiplications folded in half, with constants of their own. Derived hashes
-//! feed small integers one by one, which is what it is made for: a streaming XXH3 copies each into a buffer first and
-//! took three times as long. Fixed constants are fine, as nobody attacks a search. `std`'s hasher was refused because its
-//! algorithm may change with the compiler.
+//! Two lanes, each a chain of 64 by 64 bit multiplications folded in half, with constants of their own. Derived
+//! hashes feed small integers one by one, which is what it is made for: a streaming XXH3 copies each into a
+//! buffer first and took three times as long. Fixed constants are fine, as nobody attacks a search. `std`'s
+//! hasher was refused because its algorithm may change with the compiler.
 
 use std::hash::Hasher;
 

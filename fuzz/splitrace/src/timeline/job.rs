@@ -211,10 +211,10 @@ fn subtask_names(subtasks: &[SubtaskId]) -> String {
 /// The faults that end something are turns of the story; those of single messages are many.
 const fn fault_weight(fault: FaultKind) -> Weight {
     match fault {
+        FaultKind::MessageReorder => Weight::Detail,
         FaultKind::DelaySpike
         | FaultKind::MessageLoss
         | FaultKind::MessageDuplicate
-        | FaultKind::MessageReorder
         | FaultKind::StoreSlow
         | FaultKind::StoreUnavailable
         | FaultKind::ThreadPause => Weight::Step,
