@@ -59,6 +59,15 @@ impl Network {
         link.holds = holds;
     }
 
+    /// Feeds what later frames depend on into `hasher`.
+    pub fn fingerprint(&self, now_ns: u64, hasher: &mut dyn std::hash::Hasher) {
+        for link in &self.links {
+            hasher.write_u64(link.partitioned_until_ns.saturating_sub(now_ns));
+            hasher.write_u64(link.last_due_ns.saturating_sub(now_ns));
+            hasher.write_u8(u8::from(link.holds));
+        }
+    }
+
     /// Ends all partitions.
     pub fn lift_partitions(&mut self) {
         for link in &mut self.links {
