@@ -149,11 +149,10 @@ impl World {
         token: Option<DeliveryToken>,
         choices: &mut dyn Choices,
     ) {
-        let process = &mut self.processes[index];
-        let emitted = process.events_emitted;
-        let Some(session) = process.session.as_mut() else { return };
+        let cause = self.cause_of_send(index);
+        let Some(session) = self.processes[index].session.as_mut() else { return };
         let mut output = std::mem::take(&mut self.session_output);
-        session.send(to, stream, message, token, emitted, &mut output);
+        session.send(to, stream, message, token, cause, &mut output);
         self.perform_session(index, &mut output, choices);
         self.session_output = output;
     }
