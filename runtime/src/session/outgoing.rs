@@ -129,7 +129,10 @@ impl OutgoingLink {
     ) -> bool {
         debug_assert!(self.timer_armed, "a timer that was not set does not fire");
         self.timer_armed = false;
-        let spent = |sent: &Outstanding| sent.intervals > config.resend_max;
+        // What a task manager reports of its tasks is asked for by nobody, so no timeout would make up for its loss: it is
+        // sent until it is answered or the peer is given up.
+        let has_budget = self.stream != Stream::TaskManager;
+        let spent = |sent: &Outstanding| has_budget && sent.intervals > config.resend_max;
         if self.stream.is_ordered() {
             if self.outstanding.front().is_some_and(spent) {
                 return true;
