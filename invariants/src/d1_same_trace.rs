@@ -4,38 +4,27 @@
 //! and when they differ [`compare`] finds the first event that does.
 
 use crate::code::Code;
+use crate::event_hasher::WordHash;
 use crate::violation::{Subject, Violation};
+use serde::Serialize;
 use splitrace_runtime::event::Event;
 use std::fmt;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// The chain value and the length stand before the encoded event.
-const PREFIX: usize = 16;
-
-/// Room for every event but one with large contents.
-const ROOM: usize = 512;
-
-/// A running hash of a trace: each event's encoding with its length, chained with the hash of all before it.
+/// A running hash of a trace: each event's canonical encoding (see `event_hasher`), chained with the hash of all before
+/// it, and its number.
 ///
-/// The encoding is postcard's, which is the same on every machine. One buffer is used again and again.
-#[derive(Clone, Debug)]
+/// The encoding is the same on every machine and in every build. No event is copied for it.
+#[derive(Clone, Debug, Default)]
 pub struct TraceHash {
     value: u64,
     events: u64,
-    buffer: Vec<u8>,
-}
-
-impl Default for TraceHash {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl TraceHash {
     /// The hash of the empty trace.
     #[must_use]
     pub fn new() -> Self {
-        Self { value: 0, events: 0, buffer: vec![0; PREFIX + ROOM] }
+        Self::default()
     }
 
     /// Takes the next event.
@@ -43,18 +32,11 @@ impl TraceHash {
     /// # Panics
     /// When an event cannot be encoded: the schema holds only plain data, so that is a bug.
     pub fn observe(&mut self, event: &Event) {
-        let length = loop {
-            match postcard::to_slice(event, &mut self.buffer[PREFIX..]) {
-                Ok(encoded) => break encoded.len(),
-                Err(postcard::Error::SerializeBufferFull) => self.buffer.resize(self.buffer.len() * 2, 0),
-                Err(error) => panic!("an event is plain data and encodes: {error}"),
-            }
-        };
-        debug_assert!(length > 0, "a header is never empty");
-        self.buffer[..8].copy_from_slice(&self.value.to_le_bytes());
-        self.buffer[8..PREFIX].copy_from_slice(&(length as u64).to_le_bytes());
-        self.value = xxh3_64(&self.buffer[..PREFIX + length]);
+        let mut hash = WordHash::new(self.value);
         self.events += 1;
+        hash.word(self.events);
+        event.serialize(&mut hash).expect("an event is plain data and encodes");
+        self.value = hash.value();
     }
 
     /// The hash so far.

@@ -8,13 +8,14 @@
 
 use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
 use crate::code::Code;
+use crate::event_hasher::WordHash;
 use crate::violation::{Subject, Violation};
+use serde::Serialize;
 use splitrace_runtime::event::{Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::RecordRanges;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
-use xxhash_rust::xxh3::Xxh3Default;
 
 /// One use of a name: by whom, and a hash of what for.
 type Use = (Fence, u64);
@@ -114,9 +115,9 @@ impl Identifiers {
 }
 
 fn content(records: &RecordRanges) -> u64 {
-    let mut hasher = Xxh3Default::new();
-    records.hash(&mut hasher);
-    hasher.finish()
+    let mut hash = WordHash::new(0);
+    records.serialize(&mut hash).expect("ranges are plain numbers and encode");
+    hash.value()
 }
 
 fn reused(name: TransactionName, header: &Header) -> Violation {

@@ -21,6 +21,7 @@ pub mod code;
 pub mod coverage;
 pub mod d1_same_trace;
 mod discovery;
+mod event_hasher;
 mod finished_history;
 pub mod k2_identifiers;
 pub mod outcome;

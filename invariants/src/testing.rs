@@ -112,7 +112,10 @@ impl History {
 
     /// A completed checkpoint.
     pub fn completed(&mut self, checkpoint: u64, contents: CheckpointContents) -> &mut Self {
-        self.availability(EventKind::CheckpointCompleted { checkpoint: CheckpointId(checkpoint), contents })
+        self.availability(EventKind::CheckpointCompleted {
+            checkpoint: CheckpointId(checkpoint),
+            contents: Box::new(contents),
+        })
     }
 
     /// What the store says when records become visible, for an attempt of the first leader.

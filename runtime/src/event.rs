@@ -108,8 +108,6 @@ pub enum FaultKind {
     Zombie,
     /// A thread stood still for a while.
     ThreadPause,
-    /// A second failure came before the recovery of the first was over.
-    SecondFaultInRecovery,
 }
 
 /// The stretches of the protocol in which a fault hurts most. Each has one typed event at its opening and one at its
@@ -357,8 +355,8 @@ pub enum EventKind {
     CheckpointCompleted {
         /// The checkpoint.
         checkpoint: CheckpointId,
-        /// What it holds.
-        contents: CheckpointContents,
+        /// What it holds. Boxed, since it would make every event four times as large.
+        contents: Box<CheckpointContents>,
     },
     /// The job master picked the checkpoint that a failover restores. [S1, R1]
     RestorePointChosen {

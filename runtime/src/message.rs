@@ -181,8 +181,8 @@ pub enum JobManagerMessage {
         attempt: ExecutionAttemptId,
         /// The checkpoint.
         checkpoint: CheckpointId,
-        /// The snapshot.
-        snapshot: TaskSnapshot,
+        /// The snapshot. Boxed, since it would double every message.
+        snapshot: Box<TaskSnapshot>,
     },
     /// A subtask cannot take part.
     DeclineCheckpoint {

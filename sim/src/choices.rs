@@ -102,6 +102,50 @@ impl Label {
     pub const fn new(kind: ChoiceKind, subject: Subject) -> Self {
         Self { kind, subject }
     }
+
+    /// The label as one number, different for different labels: kind, shape of the subject, then its parts. For
+    /// look-ups only; the numbers may change from build to build.
+    #[must_use]
+    pub(crate) const fn packed(self) -> u128 {
+        let (shape, parts) = match self.subject {
+            Subject::World => (0, 0),
+            Subject::Process(process) => (1, process_number(process)),
+            Subject::Link(from, to) => (2, process_number(from) << 40 | process_number(to)),
+            Subject::Actor(actor) => (3, actor_number(actor)),
+            Subject::Window(window) => (4, window as u128),
+            Subject::Fault(fault) => (5, fault as u128),
+            Subject::Number(number) => (6, number as u128),
+        };
+        (self.kind as u128) << 112 | shape << 104 | parts
+    }
+}
+
+/// Below 2^40.
+const fn process_number(process: ProcessId) -> u128 {
+    match process {
+        ProcessId::JobManager => 0,
+        ProcessId::HighAvailability => 1,
+        ProcessId::Store => 2,
+        ProcessId::TaskManager(index) => 3 + index as u128,
+    }
+}
+
+/// Below 2^100.
+const fn actor_number(actor: ActorId) -> u128 {
+    match actor {
+        ActorId::MainThread => 0,
+        ActorId::HighAvailability => 1,
+        ActorId::Store => 2,
+        ActorId::World => 3,
+        ActorId::SourceCoordinator(operator) => 1 << 96 | operator.0 as u128,
+        ActorId::TaskManager(index) => 2 << 96 | index as u128,
+        ActorId::Task(attempt) => {
+            3 << 96
+                | (attempt.vertex.0 as u128) << 64
+                | (attempt.subtask.0 as u128) << 32
+                | attempt.attempt.0 as u128
+        }
+    }
 }
 
 /// The values a choice may take and how likely a seed makes them. Only integers: no float decides anything.
@@ -197,6 +241,46 @@ mod tests {
         }
         assert!((29_000..31_000).contains(&counts[0]), "{counts:?}");
         assert!(counts[1..].iter().all(|count| (3_000..3_700).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn different_labels_pack_to_different_numbers() {
+        use splitrace_runtime::ids::*;
+        use std::collections::BTreeSet;
+        let processes = [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store]
+            .into_iter()
+            .chain([ProcessId::TaskManager(0), ProcessId::TaskManager(1), ProcessId::TaskManager(u32::MAX)]);
+        let numbers = [0, 1, u32::MAX];
+        let mut actors = vec![ActorId::MainThread, ActorId::HighAvailability, ActorId::Store, ActorId::World];
+        for number in numbers {
+            actors.extend([
+                ActorId::SourceCoordinator(OperatorUid(number as u16)),
+                ActorId::TaskManager(number),
+            ]);
+            for (vertex, subtask, attempt) in [(number as u16, 0, 0), (0, number, 0), (0, 0, number)] {
+                actors.push(ActorId::Task(ExecutionAttemptId {
+                    vertex: OperatorUid(vertex),
+                    subtask: SubtaskIndex(subtask),
+                    attempt: AttemptNumber(attempt),
+                }));
+            }
+        }
+        let mut subjects = vec![Subject::World];
+        for from in processes.clone() {
+            subjects.push(Subject::Process(from));
+            subjects.extend(processes.clone().map(|to| Subject::Link(from, to)));
+        }
+        subjects.extend(actors.into_iter().map(Subject::Actor));
+        subjects.extend([Window::MarkToClose, Window::SplitEndToFinish].map(Subject::Window));
+        subjects.extend([FaultKind::TaskFailure, FaultKind::SecondFaultInRecovery].map(Subject::Fault));
+        subjects.extend(numbers.map(Subject::Number));
+        let kinds = [ChoiceKind::Latency, ChoiceKind::FrameFault, ChoiceKind::Schedule];
+        let labels: BTreeSet<Label> = kinds
+            .iter()
+            .flat_map(|kind| subjects.iter().map(|subject| Label::new(*kind, *subject)))
+            .collect();
+        let packed: BTreeSet<u128> = labels.iter().map(|label| label.packed()).collect();
+        assert_eq!(packed.len(), labels.len());
     }
 
     #[test]

@@ -5,7 +5,9 @@ use crate::judge::RecordTotals;
 use crate::scenario::Scenario;
 use crate::world::World;
 use serde::Serialize;
-use splitrace_invariants::{Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop};
+use splitrace_invariants::{
+    Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop, Violation,
+};
 use splitrace_runtime::event::Event;
 use splitrace_runtime::message::JobResult;
 use std::panic::AssertUnwindSafe;
@@ -31,6 +33,8 @@ pub struct RunReport {
     pub choices: RecordedChoices,
     /// What the scenario promised.
     pub promise: Promise,
+    /// Every violation: more than the one in `outcome` only when the run went on after it.
+    pub violations: Vec<Violation>,
     /// Which invariants judged, and how often.
     pub judgements: Vec<(Code, Judgement)>,
 }
@@ -90,6 +94,9 @@ pub fn run_with_options(
     options: RunOptions,
 ) -> RunReport {
     let mut world = World::new(scenario, &mut choices);
+    if options.goes_on_after_violation {
+        world.judge_mut().hear_all();
+    }
     if observer.is_some() {
         world.keep_events();
     }
@@ -118,12 +125,13 @@ fn drive(
     let limits = scenario.limits;
     let mut ends_at_ns = u64::MAX;
     loop {
-        let Some(key) = world.next_by_latency() else { break };
-        if world.step_count() >= limits.steps_max {
+        if world.step_count() >= limits.steps_max && world.next_by_latency().is_some() {
             let limit = Outcome::StepLimit { steps: world.step_count() };
             return last_word(world, RunStop::StepLimit).unwrap_or(limit);
         }
-        world.step(key, choices);
+        if !world.step_by_latency(choices) {
+            break;
+        }
         after_step(world);
         if !options.goes_on_after_violation
             && let Some(violation) = world.judge().violation()
@@ -159,11 +167,9 @@ fn drive(
 
 /// What the checkers say once nothing more comes; the first violation of all counts.
 fn last_word(world: &mut World, stop: RunStop) -> Option<Outcome> {
-    if let Some(violation) = world.judge().violation() {
-        return Some(Outcome::Violated(violation.clone()));
-    }
     let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at: world.judge().last()? };
-    world.judge_mut().checkers_mut().finish(&end).err().map(Outcome::Violated)
+    world.judge_mut().finish(&end);
+    world.judge().violation().cloned().map(Outcome::Violated)
 }
 
 fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport {
@@ -177,7 +183,8 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
         records: world.judge().totals(scenario.expected_records()),
         choices: RecordedChoices::default(),
         promise: scenario.promise(),
-        judgements: world.judge_mut().checkers_mut().judgements(),
+        violations: world.judge().violations().to_vec(),
+        judgements: world.judge().judgements(),
     }
 }
 

@@ -58,7 +58,8 @@ pub struct World {
     judging: bool,
     observed: Option<Vec<Event>>,
     outbox: Outbox,
-    session_output: SessionOutput,
+    /// Reused by every call of a session, unless one comes inside another.
+    session_output: Option<Box<SessionOutput>>,
 }
 
 /// Something that can happen next, as `enabled` lists it.
@@ -102,7 +103,7 @@ impl World {
             judging: false,
             observed: None,
             outbox: Outbox::new(),
-            session_output: SessionOutput::default(),
+            session_output: None,
             job,
             scenario,
         };
@@ -185,14 +186,28 @@ impl World {
 
     /// Does one enabled thing; time moves to max(now, due). A stale key does nothing.
     pub fn step(&mut self, key: ItemKey, choices: &mut dyn Choices) {
-        let Some((due_ns, item)) = self.pending.take(key) else {
-            return;
-        };
+        if let Some((due_ns, item)) = self.pending.take(key) {
+            self.happen(due_ns, item, choices);
+        }
+    }
+
+    /// Does what the latency queue does next; answers whether there was anything.
+    pub fn step_by_latency(&mut self, choices: &mut dyn Choices) -> bool {
+        match self.pending.take_earliest() {
+            Some((due_ns, item)) => {
+                self.happen(due_ns, item, choices);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn happen(&mut self, due_ns: u64, item: Item, choices: &mut dyn Choices) {
         self.now_ns = self.now_ns.max(due_ns);
         self.step_count += 1;
         match item {
             Item::Turn { slot } => self.take_turn(slot, choices),
-            Item::Frame(frame) => self.frame_arrives(*frame, choices),
+            Item::Frame(frame) => self.frame_arrives(frame, choices),
             Item::Timer { slot, timer, setting } => self.timer_fires(slot, timer, setting, choices),
             Item::SessionTimer { process, incarnation, link, setting } => {
                 self.session_timer_fires(process, incarnation, link, setting, choices);

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version of both encodings.
 pub const STATE_VERSION: u8 = 1;
+/// Room for most states, so that encoding one allocates once.
+const ENCODED_USUALLY: usize = 64;
 
 /// Why stored bytes cannot be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
@@ -43,7 +45,9 @@ pub struct EnumeratorState {
 /// Encodes any serialisable state behind the version byte.
 #[must_use]
 pub fn encode_versioned<T: Serialize>(state: &T) -> Vec<u8> {
-    let bytes = postcard::to_extend(state, vec![STATE_VERSION]).expect("plain data always encodes");
+    let mut bytes = Vec::with_capacity(ENCODED_USUALLY);
+    bytes.push(STATE_VERSION);
+    let bytes = postcard::to_extend(state, bytes).expect("plain data always encodes");
     debug_assert_eq!(bytes.first(), Some(&STATE_VERSION));
     debug_assert!(!bytes.is_empty(), "empty bytes mean the empty state");
     bytes

@@ -46,7 +46,7 @@ impl SimpleVersionedSerializer<RangeSplit> for RangeSplitSerializer {
     }
 
     fn serialize(&self, value: &RangeSplit) -> Vec<u8> {
-        postcard::to_stdvec(&value.at).expect("plain numbers always encode")
+        postcard::to_extend(&value.at, Vec::with_capacity(24)).expect("plain numbers always encode")
     }
 
     fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<RangeSplit, StateError> {

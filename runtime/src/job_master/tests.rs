@@ -241,7 +241,7 @@ impl Script {
     }
 
     fn acknowledge(&mut self, attempt: ExecutionAttemptId, checkpoint: u64) {
-        let snapshot = snapshot(u8::try_from(attempt.subtask.0).unwrap());
+        let snapshot = Box::new(snapshot(u8::try_from(attempt.subtask.0).unwrap()));
         let checkpoint = CheckpointId(checkpoint);
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
         self.network(task_manager(attempt.subtask.0, 0), message);

@@ -3,6 +3,7 @@
 use crate::ids::ProcessAddress;
 use crate::message::{DeliveryOutcome, DeliveryToken, Message, Stream};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One direction of one stream to one life of a peer: what a resend timer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -37,8 +38,8 @@ pub enum FrameBody {
         sequence: u64,
         /// How many events the sender's process had emitted when the message was first sent.
         cause_sequence: u64,
-        /// The message.
-        message: Message,
+        /// The message; its sender shares it until it is answered.
+        message: Arc<Message>,
     },
     /// The receiver has dealt with a message.
     Ack {
@@ -66,7 +67,7 @@ pub struct Delivery {
     /// How many events the sender's process had emitted when it sent the message.
     pub cause_sequence: u64,
     /// The message.
-    pub message: Message,
+    pub message: Arc<Message>,
 }
 
 /// What a session wants done after a call. The host reuses it: the buffers keep their room.

@@ -6,13 +6,14 @@ use super::sequence_set::SequenceSet;
 use crate::ids::ProcessAddress;
 use crate::message::{Message, Stream};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A message that waits for an earlier one of its stream.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 struct Held {
     sequence: u64,
     cause_sequence: u64,
-    message: Message,
+    message: Arc<Message>,
 }
 
 /// What is known of the messages of one stream from one life of a peer.
@@ -60,7 +61,7 @@ impl IncomingLink {
         generation: u32,
         sequence: u64,
         cause_sequence: u64,
-        message: Message,
+        message: Arc<Message>,
         accept: &mut dyn FnMut(&Message) -> bool,
         out: &mut SessionOutput,
     ) {

@@ -6,6 +6,7 @@ use super::{SessionConfig, is_gapless};
 use crate::ids::LeaderEpoch;
 use crate::message::{DeliveryOutcome, DeliveryToken, Message, Stream};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// How often the resend interval doubles at most.
 const BACKOFF_DOUBLINGS_MAX: u32 = 3;
@@ -15,7 +16,7 @@ const BACKOFF_DOUBLINGS_MAX: u32 = 3;
 struct Outstanding {
     sequence: u64,
     cause_sequence: u64,
-    message: Message,
+    message: Arc<Message>,
     token: Option<DeliveryToken>,
     /// How often it was sent while the timer ran for its whole interval; 0 when it went out in the middle of one.
     intervals: u32,
@@ -73,11 +74,13 @@ impl OutgoingLink {
             out.end(token, DeliveryOutcome::Unknown);
             return;
         }
+        let message = Arc::new(message);
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         if self.stream.is_resent() {
             let intervals = u32::from(!self.timer_armed);
-            let kept = Outstanding { sequence, cause_sequence, message: message.clone(), token, intervals };
+            let kept =
+                Outstanding { sequence, cause_sequence, message: Arc::clone(&message), token, intervals };
             self.outstanding.push_back(kept);
             if !self.timer_armed {
                 self.timer_armed = true;
@@ -154,7 +157,7 @@ impl OutgoingLink {
             sent.intervals += 1;
             if sent.intervals > 1 {
                 let (sequence, cause_sequence, message) =
-                    (sent.sequence, sent.cause_sequence, sent.message.clone());
+                    (sent.sequence, sent.cause_sequence, Arc::clone(&sent.message));
                 out.frames.push(self.frame(route, sequence, cause_sequence, message));
             }
         }
@@ -201,7 +204,7 @@ impl OutgoingLink {
         LinkId { peer: route.peer, stream: self.stream }
     }
 
-    fn frame(&self, route: Route, sequence: u64, cause_sequence: u64, message: Message) -> Frame {
+    fn frame(&self, route: Route, sequence: u64, cause_sequence: u64, message: Arc<Message>) -> Frame {
         let body = FrameBody::Data { generation: self.generation, sequence, cause_sequence, message };
         Frame { from: route.me, to: route.peer, stream: self.stream, body }
     }

@@ -153,15 +153,14 @@ impl Task {
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
         let splits = self.source.snapshot_state(checkpoint);
         outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
-        let snapshot = TaskSnapshot {
+        let coordinated =
+            self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
+        let snapshot = Box::new(TaskSnapshot {
             reader: encode_reader_state(&splits),
             writer: self.writer.snapshot_state(checkpoint),
             committer: self.committer.snapshot_state(),
-            coordinated: self
-                .coordinated
-                .as_ref()
-                .map_or_else(Vec::new, |operator| operator.snapshot_state()),
-        };
+            coordinated,
+        });
         self.progress.last_answered = Some(checkpoint);
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };

@@ -8,11 +8,18 @@ use rand_core::{Rng, SeedableRng};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 
+/// How many labels are found without a look into the map.
+const RECENT: usize = 64;
+/// What no label packs to.
+const NO_LABEL: u128 = u128::MAX;
+
 /// A seed's choices.
 #[derive(Clone, Debug)]
 pub struct SeedChoices {
     seed: u64,
-    index_by_label: FxHashMap<Label, usize>,
+    index_by_label: FxHashMap<u128, usize>,
+    /// Each (kind, subject) is mostly asked again and again, so the last few are looked at first.
+    recent: [(u128, usize); RECENT],
     streams: Vec<ChaCha8Rng>,
 }
 
@@ -20,7 +27,32 @@ impl SeedChoices {
     /// The choices of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, index_by_label: FxHashMap::default(), streams: Vec::new() }
+        Self {
+            seed,
+            index_by_label: FxHashMap::default(),
+            recent: [(NO_LABEL, 0); RECENT],
+            streams: Vec::new(),
+        }
+    }
+
+    fn stream_of(&mut self, label: Label) -> usize {
+        let packed = label.packed();
+        debug_assert!(packed != NO_LABEL, "no label packs to all ones");
+        let place = (packed ^ packed >> 31 ^ packed >> 38 ^ packed >> 109) as usize % RECENT;
+        let (held, index) = self.recent[place];
+        if held == packed {
+            return index;
+        }
+        let index = match self.index_by_label.get(&packed) {
+            Some(index) => *index,
+            None => {
+                self.streams.push(self.open(label));
+                self.index_by_label.insert(packed, self.streams.len() - 1);
+                self.streams.len() - 1
+            }
+        };
+        self.recent[place] = (packed, index);
+        index
     }
 
     /// The stream's key is the seed followed by the label's canonical bytes, so streams of different labels never meet.
@@ -39,14 +71,7 @@ impl Choices for SeedChoices {
             // A choice without alternatives draws nothing, so that switching a fault off costs nothing.
             return 0;
         }
-        let index = match self.index_by_label.get(&label) {
-            Some(index) => *index,
-            None => {
-                self.streams.push(self.open(label));
-                self.index_by_label.insert(label, self.streams.len() - 1);
-                self.streams.len() - 1
-            }
-        };
+        let index = self.stream_of(label);
         let value = draw.value(self.streams[index].next_u64());
         debug_assert!(value <= draw.max());
         value

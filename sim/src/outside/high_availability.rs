@@ -221,7 +221,7 @@ impl HighAvailability {
         );
         let id = checkpoint.id;
         self.latest = Some(Arc::new(checkpoint));
-        Some(EventKind::CheckpointCompleted { checkpoint: id, contents })
+        Some(EventKind::CheckpointCompleted { checkpoint: id, contents: Box::new(contents) })
     }
 }
 

@@ -86,7 +86,7 @@ impl Scenario {
         let mut drawer = Drawer { choices };
         let job = draw_job(&mut drawer);
         let network = draw_network(&mut drawer);
-        let faults = draw_faults(&mut drawer, expected_duration_ns(&job));
+        let faults = draw_faults(&mut drawer, expected_duration_ns(&job, &network));
         let second_ns = 1_000 * NANOS_PER_MILLI;
         Self {
             cancel_after_ns: None,
@@ -176,7 +176,7 @@ fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
         service_jitter_ns: 2 * NANOS_PER_MILLI,
         resend_after_ns: 40 * NANOS_PER_MILLI,
         // Few resends let a send end as lost while its receiver lives on; many make it as reliable as Flink's TCP.
-        resend_max: [6, 6, 2, 1][drawer.below(Property::Resends, 4) as usize],
+        resend_max: [6, 2, 1, 1][drawer.below(Property::Resends, 4) as usize],
         serialise: drawer.percent(Property::Serialise, 50),
     }
 }
@@ -184,15 +184,15 @@ fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
 fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultConfig {
     let odds = |on: bool, denominator: u32| if on { Odds::one_in(denominator) } else { Odds::NEVER };
     let frame = drawer.percent(Property::FrameFaults, 60);
-    let frame_denominator = [300, 100, 40, 20][drawer.below(Property::FrameOdds, 4) as usize];
-    let outside_denominator = [15, 15, 6, 3][drawer.below(Property::OutsideOdds, 4) as usize];
+    let frame_denominator = [200, 60, 20, 8][drawer.below(Property::FrameOdds, 4) as usize];
+    let outside_denominator = [15, 8, 4, 2][drawer.below(Property::OutsideOdds, 4) as usize];
     FaultConfig {
         heal_after_ns: plan_until_ns + drawer.within(Property::Heal, 100, 700) * NANOS_PER_MILLI,
         plan_until_ns,
-        task_failures_max: drawer.within(Property::TaskFailures, 1, 4) as u32,
+        task_failures_max: drawer.within(Property::TaskFailures, 2, 5) as u32,
         task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
-        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 30)) * 2,
-        partitions_max: u32::from(drawer.percent(Property::Partitions, 30)) * 2,
+        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 45)) * 2,
+        partitions_max: u32::from(drawer.percent(Property::Partitions, 45)) * 3,
         down_time_max_ns: 150 * NANOS_PER_MILLI,
         partition_max_ns: 500 * NANOS_PER_MILLI,
         frame: odds(frame, frame_denominator),
@@ -210,7 +210,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
 }
 
 /// About how long the job takes when nothing fails: planned faults come inside this time, so that they hit something.
-fn expected_duration_ns(job: &JobConfig) -> u64 {
+fn expected_duration_ns(job: &JobConfig, network: &NetworkConfig) -> u64 {
     let longest_ns = job
         .vertices
         .iter()
@@ -219,6 +219,5 @@ fn expected_duration_ns(job: &JobConfig) -> u64 {
             records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
         })
         .max();
-    let interval_ns = job.checkpointing.map_or(0, |checkpointing| checkpointing.interval_ns);
-    longest_ns.unwrap_or(0) + interval_ns + 30 * NANOS_PER_MILLI
+    longest_ns.unwrap_or(0) + 8 * network.latency_jitter_ns + 20 * NANOS_PER_MILLI
 }

@@ -17,6 +17,8 @@ use std::sync::Arc;
 const GRID: u64 = 64;
 /// A crash that waits for a step to cut waits no longer than this.
 const CUT_PATIENCE_NS: u64 = 5_000_000;
+/// A task failure that finds no task comes again after this time.
+const PATIENCE_NS: u64 = 7_000_000;
 
 impl World {
     /// Schedules a fault.
@@ -63,7 +65,11 @@ impl World {
         });
         let slot = match wanted {
             Some(slot) => slot,
-            None if candidates.is_empty() => return,
+            None if candidates.is_empty() => {
+                // Nobody runs just now; an exception needs somebody to throw it.
+                let fault = PlannedFault::TaskFailure { attempt: None, window };
+                return self.schedule_fault(self.now_ns + PATIENCE_NS, fault);
+            }
             None => {
                 let label = Label::new(ChoiceKind::FaultTarget, Subject::Fault(FaultKind::TaskFailure));
                 candidates[choices.choose(label, Draw::Below(candidates.len() as u64)) as usize]

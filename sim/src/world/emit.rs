@@ -51,12 +51,18 @@ impl World {
             })
         });
         let failover = matches!(kind, EventKind::FailoverStarted { .. });
-        let event = Event { header, kind };
+        let mut event = Event { header, kind };
         self.judging = true;
         self.judge.observe(&event);
         self.judging = false;
-        if let Some(observed) = &mut self.observed {
-            observed.push(event);
+        match &mut self.observed {
+            Some(observed) => observed.push(event),
+            None => {
+                // The list's room is used again: most events have one or two causes.
+                let mut causes = std::mem::take(&mut event.header.causes);
+                causes.clear();
+                self.processes[process].causes = causes;
+            }
         }
         match opened {
             Some((window, attempt)) => Some(Opened { window: Some(window), attempt, failover }),

@@ -91,7 +91,7 @@ impl World {
             Some(FrameFault::Doubled) if duplicates => {
                 self.tell_fault(FaultKind::MessageDuplicate, None);
                 let later = due_ns + config.latency_jitter_ns;
-                self.arrive_at(later, Box::new(frame.clone()));
+                self.arrive_at(later, frame.clone());
             }
             Some(FrameFault::Doubled) | None => {}
         }
@@ -105,10 +105,10 @@ impl World {
             self.network.reorder_told = true;
             self.tell_fault(FaultKind::MessageReorder, None);
         }
-        self.arrive_at(due_ns, Box::new(frame));
+        self.arrive_at(due_ns, frame);
     }
 
-    fn arrive_at(&mut self, due_ns: u64, frame: Box<Frame>) {
+    fn arrive_at(&mut self, due_ns: u64, frame: Frame) {
         let (from, to) = (frame.from.process, frame.to.process);
         let link = self.network.link(from, to);
         link.frames += 1;
@@ -124,7 +124,7 @@ impl World {
         if !process.alive || process.incarnation != frame.to.incarnation {
             return;
         }
-        let mut output = std::mem::take(&mut self.session_output);
+        let mut output = self.session_output.take().unwrap_or_default();
         let (actors, slots) = (&self.actors, &process.slots);
         let mut accept = |message: &Message| match message {
             Message::Task { epoch, attempt, .. } => slots.iter().any(|slot| {
@@ -136,7 +136,7 @@ impl World {
         let session = process.session.as_mut().expect("a living process has a session");
         session.receive(frame, &mut accept, &mut output);
         self.perform_session(index, &mut output, choices);
-        self.session_output = output;
+        self.session_output = Some(output);
     }
 
     /// Sends a message through the session of a process.
@@ -151,10 +151,10 @@ impl World {
     ) {
         let cause = self.cause_of_send(index);
         let Some(session) = self.processes[index].session.as_mut() else { return };
-        let mut output = std::mem::take(&mut self.session_output);
+        let mut output = self.session_output.take().unwrap_or_default();
         session.send(to, stream, message, token, cause, &mut output);
         self.perform_session(index, &mut output, choices);
-        self.session_output = output;
+        self.session_output = Some(output);
     }
 
     /// Ends the sessions with a peer.
@@ -165,10 +165,10 @@ impl World {
         choices: &mut dyn Choices,
     ) {
         let Some(session) = self.processes[index].session.as_mut() else { return };
-        let mut output = std::mem::take(&mut self.session_output);
+        let mut output = self.session_output.take().unwrap_or_default();
         session.reset_peer(peer, &mut output);
         self.perform_session(index, &mut output, choices);
-        self.session_output = output;
+        self.session_output = Some(output);
     }
 
     pub(super) fn session_timer_fires(
@@ -188,34 +188,34 @@ impl World {
         };
         process.session_timers.swap_remove(at);
         let Some(session) = process.session.as_mut() else { return };
-        let mut output = std::mem::take(&mut self.session_output);
+        let mut output = self.session_output.take().unwrap_or_default();
         session.resend_due(link, &mut output);
         self.perform_session(index, &mut output, choices);
-        self.session_output = output;
+        self.session_output = Some(output);
     }
 
-    /// Performs what a session wants done.
+    /// Performs what a session wants done. Most calls want one frame, or one and a delivery.
     fn perform_session(&mut self, index: usize, output: &mut SessionOutput, choices: &mut dyn Choices) {
+        if !output.cancelled_timers.is_empty() || !output.timers.is_empty() {
+            self.perform_session_timers(index, output);
+        }
+        while_drained(&mut output.frames, |frame| self.transmit(frame, choices));
+        while_drained(&mut output.outcomes, |(token, outcome)| {
+            if let Some(slot) = self.find_actor(index, ActorId::MainThread) {
+                self.actors[slot].body.enqueue(Mail::Main(MainMail::DeliveryOutcome { token, outcome }));
+                self.schedule_turn(slot, choices);
+            }
+        });
+        while_drained(&mut output.deliveries, |delivery| self.deliver(index, delivery, choices));
+        while_drained(&mut output.broken_links, |link| self.link_broke(index, link, choices));
+    }
+
+    fn perform_session_timers(&mut self, index: usize, output: &mut SessionOutput) {
         for link in output.cancelled_timers.drain(..) {
             self.processes[index].session_timers.retain(|(held, _)| *held != link);
         }
         for (link, after_ns) in output.timers.drain(..) {
             self.set_session_timer(index, link, after_ns);
-        }
-        for frame in output.frames.drain(..) {
-            self.transmit(frame, choices);
-        }
-        for (token, outcome) in output.outcomes.drain(..) {
-            if let Some(slot) = self.find_actor(index, ActorId::MainThread) {
-                self.actors[slot].body.enqueue(Mail::Main(MainMail::DeliveryOutcome { token, outcome }));
-                self.schedule_turn(slot, choices);
-            }
-        }
-        for delivery in output.deliveries.drain(..) {
-            self.deliver(index, delivery, choices);
-        }
-        for link in output.broken_links.drain(..) {
-            self.link_broke(index, link, choices);
         }
     }
 
@@ -249,7 +249,7 @@ impl World {
         if is_heartbeat(stream) {
             self.event_step_count = self.event_step_count.wrapping_sub(1);
         }
-        let (actor, mail) = match message {
+        let (actor, mail) = match Arc::unwrap_or_clone(message) {
             Message::JobManager { epoch, message } => {
                 (ActorId::MainThread, Mail::Main(MainMail::FromNetwork { from, epoch, message }))
             }
@@ -297,6 +297,17 @@ impl World {
             self.schedule_turn(slot, choices);
         }
     }
+}
+
+/// Hands all on in order and keeps the room. A list of one, the usual case, is popped instead of drained.
+fn while_drained<T>(list: &mut Vec<T>, mut each: impl FnMut(T)) {
+    if list.len() <= 1 {
+        if let Some(only) = list.pop() {
+            each(only);
+        }
+        return;
+    }
+    list.drain(..).for_each(each);
 }
 
 /// A frame after a journey over a real wire.

@@ -7,7 +7,7 @@ use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
 use splitrace_runtime::message::{Message, Timer};
 use splitrace_runtime::session::{Frame, LinkId};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::faults::PlannedFault;
 use splitrace_runtime::ids::ProcessAddress;
@@ -16,7 +16,7 @@ use splitrace_runtime::ids::ProcessAddress;
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub enum Item {
     /// A frame arrives.
-    Frame(Box<Frame>),
+    Frame(Frame),
     /// An actor's thread takes a turn.
     Turn {
         /// The actor's slot.
@@ -80,34 +80,61 @@ struct Entry {
     item: Option<Item>,
 }
 
+/// An item's place in the order: when it is due and, below that, its identity, in one number, so that a comparison is
+/// one; then where it lies.
+type Rank = (u128, ItemKey);
+
+const fn rank(due_ns: u64, tie: u64, key: ItemKey) -> Rank {
+    ((due_ns as u128) << 64 | tie as u128, key)
+}
+
 /// All pending items.
+///
+/// Turns go into a queue beside the heap: they are pushed in the order in which they are due but for a few, so a place
+/// at the end is found at once, where a heap would sift.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    heap: BinaryHeap<Reverse<(u64, u64, ItemKey)>>,
+    heap: BinaryHeap<Reverse<Rank>>,
+    turns: VecDeque<Rank>,
     count: usize,
 }
 
 impl Pending {
     /// Adds an item.
     pub fn push(&mut self, due_ns: u64, tie: u64, item: Item) -> ItemKey {
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => {
-                self.entries.push(Entry { due_ns: 0, tie: 0, generation: 0, item: None });
-                (self.entries.len() - 1) as u32
+        let is_turn = matches!(item, Item::Turn { .. });
+        let key = self.store(due_ns, tie, item);
+        let rank = rank(due_ns, tie, key);
+        if is_turn && self.turns.len() < TURNS_MAX {
+            let mut index = self.turns.len();
+            while index > 0 && self.turns[index - 1] > rank {
+                index -= 1;
             }
-        };
-        let entry = &mut self.entries[index as usize];
-        debug_assert!(entry.item.is_none(), "a free entry holds nothing");
-        entry.due_ns = due_ns;
-        entry.tie = tie;
-        entry.item = Some(item);
-        let key = ItemKey { index, generation: entry.generation };
-        self.heap.push(Reverse((due_ns, tie, key)));
-        self.count += 1;
+            self.turns.insert(index, rank);
+        } else {
+            self.heap.push(Reverse(rank));
+        }
         key
+    }
+
+    fn store(&mut self, due_ns: u64, tie: u64, item: Item) -> ItemKey {
+        self.count += 1;
+        match self.free.pop() {
+            Some(index) => {
+                let entry = &mut self.entries[index as usize];
+                debug_assert!(entry.item.is_none(), "a free entry holds nothing");
+                entry.due_ns = due_ns;
+                entry.tie = tie;
+                entry.item = Some(item);
+                ItemKey { index, generation: entry.generation }
+            }
+            None => {
+                self.entries.push(Entry { due_ns, tie, generation: 0, item: Some(item) });
+                ItemKey { index: (self.entries.len() - 1) as u32, generation: 0 }
+            }
+        }
     }
 
     /// Takes an item out; `None` when the key is stale.
@@ -125,14 +152,43 @@ impl Pending {
 
     /// The key of the earliest item, ties by identity.
     pub fn earliest(&mut self) -> Option<ItemKey> {
-        while let Some(Reverse((_, _, key))) = self.heap.peek() {
-            let entry = &self.entries[key.index as usize];
-            if entry.generation == key.generation && entry.item.is_some() {
-                return Some(*key);
+        loop {
+            let (is_turn, key) = self.first()?;
+            if self.entries[key.index as usize].generation == key.generation {
+                return Some(key);
             }
+            self.drop_first(is_turn);
+        }
+    }
+
+    /// Takes the earliest item out.
+    pub fn take_earliest(&mut self) -> Option<(u64, Item)> {
+        loop {
+            let (is_turn, key) = self.first()?;
+            self.drop_first(is_turn);
+            // What was taken out of turn is still in the order, and is nothing.
+            if let Some(taken) = self.take(key) {
+                return Some(taken);
+            }
+        }
+    }
+
+    /// The first of the order, and whether it stands in the queue of turns.
+    fn first(&self) -> Option<(bool, ItemKey)> {
+        match (self.turns.front(), self.heap.peek()) {
+            (Some(turn), Some(Reverse(other))) if turn < other => Some((true, turn.1)),
+            (_, Some(Reverse(other))) => Some((false, other.1)),
+            (Some(turn), None) => Some((true, turn.1)),
+            (None, None) => None,
+        }
+    }
+
+    fn drop_first(&mut self, is_turn: bool) {
+        if is_turn {
+            self.turns.pop_front();
+        } else {
             self.heap.pop();
         }
-        None
     }
 
     /// Every item with its key and due time, in order of (due, identity).
@@ -163,6 +219,9 @@ impl Pending {
         self.count == 0
     }
 }
+
+/// More actors than this at a time go into the heap, so that a turn's place is found in bounded time.
+const TURNS_MAX: usize = 32;
 
 /// A process as a small number.
 pub(super) const fn process_code(process: ProcessId) -> u64 {

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 const COMMITTER_STATE_VERSION: u8 = 1;
 /// The version of the writer's state.
 const WRITER_STATE_VERSION: u8 = 1;
+/// Room for most states, so that encoding one allocates once.
+const ENCODED_USUALLY: usize = 64;
 
 /// Why sink bytes cannot be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
@@ -97,7 +99,9 @@ pub fn writer_records_held(bytes: &[u8]) -> Result<RecordRanges, SinkStateError>
 }
 
 fn encode<T: Serialize + ?Sized>(version: u8, value: &T) -> Vec<u8> {
-    let bytes = postcard::to_extend(value, vec![version]).expect("plain data always serialises");
+    let mut bytes = Vec::with_capacity(ENCODED_USUALLY);
+    bytes.push(version);
+    let bytes = postcard::to_extend(value, bytes).expect("plain data always serialises");
     debug_assert_eq!(bytes.first(), Some(&version), "the version stands first");
     bytes
 }

@@ -41,7 +41,8 @@ impl SinkCommittable for TwoPhaseCommittable {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("plain data always serialises")
+        // With room for most, so that encoding one allocates once.
+        postcard::to_extend(self, Vec::with_capacity(48)).expect("plain data always serialises")
     }
 
     fn from_bytes(version: u32, bytes: &[u8]) -> Result<Self, SinkStateError> {

@@ -137,7 +137,7 @@ fn acknowledgements_of_old_epochs_and_attempts_never_count() {
     let message = JobManagerMessage::AcknowledgeCheckpoint {
         attempt: attempt(0, 0),
         checkpoint: CheckpointId(1),
-        snapshot: snapshot(0),
+        snapshot: Box::new(snapshot(0)),
     };
     script.skip().mail(MainMail::FromNetwork { from: task_manager(0, 0), epoch: LeaderEpoch(0), message });
     script.acknowledge(attempt(0, 1), 1);

@@ -248,7 +248,7 @@ impl Bench {
     /// The snapshot in the newest acknowledgement.
     pub fn snapshot(&self) -> TaskSnapshot {
         let acknowledged = self.log.iter().rev().find_map(|output| match job_manager(output)? {
-            JobManagerMessage::AcknowledgeCheckpoint { snapshot, .. } => Some(snapshot.clone()),
+            JobManagerMessage::AcknowledgeCheckpoint { snapshot, .. } => Some((**snapshot).clone()),
             _ => None,
         });
         acknowledged.expect("a checkpoint was acknowledged")
