@@ -123,9 +123,8 @@ impl Judge {
                 self.visible.extend(records);
             }
             EventKind::JobEnded { result } => self.job_result = Some(result.clone()),
-            EventKind::CheckpointCompleted { .. }
-            | EventKind::TaskStateChanged { .. }
-            | EventKind::Healed => {}
+            // A completed checkpoint is none: a job that waits for ever goes on completing them.
+            EventKind::TaskStateChanged { .. } | EventKind::Healed => {}
             _ => return,
         }
         self.last_progress_ns = event.header.virtual_time_ns;
@@ -158,7 +157,7 @@ impl Judge {
         &self.violations
     }
 
-    /// Virtual time of the last record, commit, checkpoint or change of state.
+    /// Virtual time of the last record, commit or change of a task's state.
     #[must_use]
     pub const fn last_progress_ns(&self) -> u64 {
         self.last_progress_ns

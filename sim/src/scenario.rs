@@ -41,7 +41,7 @@ pub struct Limits {
     pub steps_max: u64,
     /// A run that goes on longer ends as 'virtual timeout'.
     pub virtual_time_max_ns: u64,
-    /// After healing, so long without a record, commit, checkpoint or change of state is a deadlock.
+    /// After healing, so long without a record, commit or change of a task's state is a deadlock.
     pub no_progress_max_ns: u64,
     /// How long the world goes on after the job's end, so that what comes late can do its harm.
     pub settle_ns: u64,

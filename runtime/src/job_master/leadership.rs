@@ -18,9 +18,9 @@ use crate::message::{
 use std::collections::VecDeque;
 
 /// How long a call waits for its answer before it is sent again: far above any delay that is no partition.
-pub(super) const CALL_TIMEOUT_NS: u64 = 1_000 * NANOS_PER_MILLI;
+pub(super) const CALL_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
 /// How often a call is sent before its outcome counts as unknown.
-pub(super) const CALL_SENDS_MAX: u32 = 4;
+pub(super) const CALL_SENDS_MAX: u32 = 2;
 /// The lease is asked for again and again, each time after twice the wait, up to `CALL_TIMEOUT_NS << this`.
 const LEASE_BACKOFF_SHIFT_MAX: u32 = 4;
 

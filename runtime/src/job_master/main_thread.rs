@@ -8,6 +8,7 @@ use super::leadership::Leadership;
 use crate::actor::{Actor, Outbox, TurnDecision};
 use crate::checkpointing::checkpoint_coordinator::CheckpointCoordinator;
 use crate::coordination::operator_coordinator_holder::{HolderSignal, OperatorCoordinatorHolder};
+use crate::defects::Defect;
 use crate::ids::{ExecutionAttemptId, LeaderEpoch, OperatorUid, ProcessAddress};
 use crate::message::{
     CoordinatorToMain, DeliveryOutcome, DeliveryToken, JobManagerMessage, JobResult, MainMail, Message,
@@ -205,7 +206,8 @@ impl MainThread {
         if is_current && operator == attempt.vertex && matches!(event, ReaderEvent::Register { .. }) {
             execution.registered = true;
         }
-        if !self.is_job_active() || !is_current {
+        let is_heard = is_current || self.config.defects.has(Defect::OldAttemptAccepted);
+        if !self.is_job_active() || !is_heard {
             return;
         }
         let held = self.holders.iter_mut().find(|held| held.holder.operator() == operator);

@@ -4,7 +4,7 @@ use super::frame::{Frame, FrameBody, LinkId, SessionOutput};
 use super::incoming::Route;
 use super::{SessionConfig, is_gapless};
 use crate::ids::LeaderEpoch;
-use crate::message::{DeliveryOutcome, DeliveryToken, Message, Stream};
+use crate::message::{DeliveryOutcome, DeliveryToken, ExecutionState, JobManagerMessage, Message, Stream};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -130,6 +130,27 @@ impl OutgoingLink {
         }
     }
 
+    /// Whether it is sent until it is answered or the peer is given up, whatever the budget: what a task manager reports of
+    /// its tasks, and the events of a task up to its FINISHED. Nobody asks for these and nobody is left to fail when they
+    /// are lost, so the job master would take the task for running for ever. (Flink finds such tasks by a report of running
+    /// executions in each heartbeat; one reliable stream is less than a second opinion.)
+    fn must_arrive(&self) -> bool {
+        let is_finished = |message: &Message| {
+            matches!(
+                message,
+                Message::JobManager {
+                    message: JobManagerMessage::TaskStateChanged { state: ExecutionState::Finished, .. },
+                    ..
+                }
+            )
+        };
+        match self.stream {
+            Stream::TaskManager => true,
+            Stream::SubtaskEvents(_) => self.outstanding.back().is_some_and(|sent| is_finished(&sent.message)),
+            _ => false,
+        }
+    }
+
     /// The timer fired: sends again what has waited for a whole interval. Answers whether the stream must be broken
     /// because its oldest message has used its budget up.
     pub(super) fn resend_due(
@@ -140,7 +161,8 @@ impl OutgoingLink {
     ) -> bool {
         debug_assert!(self.timer_armed, "a timer that was not set does not fire");
         self.timer_armed = false;
-        let spent = |sent: &Outstanding| sent.intervals > config.resend_max;
+        let has_budget = !self.must_arrive();
+        let spent = |sent: &Outstanding| has_budget && sent.intervals > config.resend_max;
         if self.stream.is_ordered() {
             if self.outstanding.front().is_some_and(spent) {
                 return true;

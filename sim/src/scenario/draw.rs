@@ -69,6 +69,8 @@ enum Property {
     Skew,
     Heal,
     EventCount,
+    Resends,
+    OutsideOdds,
 }
 
 impl Scenario {
@@ -91,7 +93,7 @@ impl Scenario {
             limits: Limits {
                 steps_max: 100_000,
                 virtual_time_max_ns: 300 * second_ns,
-                no_progress_max_ns: 30 * second_ns,
+                no_progress_max_ns: 10 * second_ns,
                 settle_ns: 300 * NANOS_PER_MILLI,
             },
             network,
@@ -173,7 +175,8 @@ fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
         latency_jitter_ns: [1, 2, 4, 10][drawer.below(Property::Jitter, 4) as usize] * NANOS_PER_MILLI,
         service_jitter_ns: 2 * NANOS_PER_MILLI,
         resend_after_ns: 40 * NANOS_PER_MILLI,
-        resend_max: 6,
+        // Few resends let a send end as lost while its receiver lives on; many make it as reliable as Flink's TCP.
+        resend_max: [6, 2, 1, 1][drawer.below(Property::Resends, 4) as usize],
         serialise: drawer.percent(Property::Serialise, 50),
     }
 }
@@ -181,21 +184,22 @@ fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
 fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultConfig {
     let odds = |on: bool, denominator: u32| if on { Odds::one_in(denominator) } else { Odds::NEVER };
     let frame = drawer.percent(Property::FrameFaults, 60);
-    let frame_denominator = [300, 100, 40, 20][drawer.below(Property::FrameOdds, 4) as usize];
+    let frame_denominator = [200, 60, 20, 8][drawer.below(Property::FrameOdds, 4) as usize];
+    let outside_denominator = [15, 8, 4, 2][drawer.below(Property::OutsideOdds, 4) as usize];
     FaultConfig {
         heal_after_ns: plan_until_ns + drawer.within(Property::Heal, 100, 700) * NANOS_PER_MILLI,
         plan_until_ns,
         task_failures_max: drawer.within(Property::TaskFailures, 2, 5) as u32,
         task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
-        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 30)) * 2,
-        partitions_max: u32::from(drawer.percent(Property::Partitions, 30)) * 2,
+        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 45)) * 2,
+        partitions_max: u32::from(drawer.percent(Property::Partitions, 45)) * 3,
         down_time_max_ns: 150 * NANOS_PER_MILLI,
         partition_max_ns: 500 * NANOS_PER_MILLI,
         frame: odds(frame, frame_denominator),
         spike_max_ns: 120 * NANOS_PER_MILLI,
         pause: odds(drawer.percent(Property::Pauses, 50), 200),
         pause_max_ns: 40 * NANOS_PER_MILLI,
-        outside: odds(drawer.percent(Property::Outside, 50), 15),
+        outside: odds(drawer.percent(Property::Outside, 50), outside_denominator),
         window: odds(drawer.percent(Property::Windows, 70), 40),
         second: odds(drawer.percent(Property::Second, 60), 3),
         zombie: odds(drawer.percent(Property::Zombies, 50), 2),

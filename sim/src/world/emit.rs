@@ -1,4 +1,9 @@
 //! Telling events: the header, the judge, and what a window that opens may bring.
+//!
+//! **Causes.** What a process heard is attached to its next event. A process that hears, tells nothing and sends on (the
+//! main thread that passes 'complete' to the tasks) would cut the thread of causes there, so a send also carries what was
+//! heard and not told yet: the number in the frame is how many events the sender had told, and in its upper bits which of
+//! the sender's relayed lists goes with it. A list in the frame itself was refused: every frame would pay for the few.
 
 use super::World;
 use super::faults::opened_window;
@@ -101,15 +106,42 @@ impl World {
         self.tell_world(EventKind::FaultInjected { fault, window });
     }
 
-    /// Notes that a process has heard of what another had told by then.
-    pub(super) fn note_cause(&mut self, process: usize, from: ProcessId, sequence: u64) {
-        if from == self.processes[process].id || sequence == 0 {
+    /// What a message that this process sends now is caused by, as one number for its frame.
+    pub(super) fn cause_of_send(&mut self, process: usize) -> u64 {
+        let from = &mut self.processes[process];
+        debug_assert!(from.events_emitted < 1 << RELAYED_SHIFT, "a run tells fewer events");
+        if from.causes.is_empty() {
+            return from.events_emitted;
+        }
+        if from.relayed.last() != Some(&from.causes) {
+            from.relayed.push(from.causes.clone());
+        }
+        (from.relayed.len() as u64) << RELAYED_SHIFT | from.events_emitted
+    }
+
+    /// Notes that a process has heard of what led to a message; `cause` is [`Self::cause_of_send`]'s answer.
+    pub(super) fn note_cause(&mut self, process: usize, from: ProcessId, cause: u64) {
+        let relayed = (cause >> RELAYED_SHIFT) as usize;
+        self.note_events(process, Cause { process: from, sequence: cause & ((1 << RELAYED_SHIFT) - 1) });
+        if relayed > 0 {
+            let from = index_of(from);
+            for at in 0..self.processes[from].relayed[relayed - 1].len() {
+                self.note_events(process, self.processes[from].relayed[relayed - 1][at]);
+            }
+        }
+    }
+
+    fn note_events(&mut self, process: usize, heard: Cause) {
+        let to = &mut self.processes[process];
+        if heard.process == to.id || heard.sequence == 0 {
             return;
         }
-        let causes = &mut self.processes[process].causes;
-        match causes.iter_mut().find(|cause| cause.process == from) {
-            Some(cause) => cause.sequence = cause.sequence.max(sequence),
-            None => causes.push(Cause { process: from, sequence }),
+        match to.causes.iter_mut().find(|cause| cause.process == heard.process) {
+            Some(cause) => cause.sequence = cause.sequence.max(heard.sequence),
+            None => to.causes.push(heard),
         }
     }
 }
+
+/// Where the number of a relayed list begins in a frame's cause.
+const RELAYED_SHIFT: u32 = 40;

@@ -180,11 +180,10 @@ impl World {
         token: Option<DeliveryToken>,
         choices: &mut dyn Choices,
     ) {
-        let process = &mut self.processes[index];
-        let emitted = process.events_emitted;
-        let Some(session) = process.session.as_mut() else { return };
+        let cause = self.cause_of_send(index);
+        let Some(session) = self.processes[index].session.as_mut() else { return };
         let mut output = self.session_output.take().unwrap_or_default();
-        session.send(to, stream, message, token, emitted, &mut output);
+        session.send(to, stream, message, token, cause, &mut output);
         self.perform_session(index, &mut output, choices);
         self.session_output = Some(output);
     }
@@ -251,15 +250,21 @@ impl World {
         }
     }
 
-    /// A stream gave up. A task whose events no longer reach its coordinator fails, as in Flink.
+    /// A stream gave up. A task whose events no longer reach its coordinator fails, as in Flink. Executions of two leaders
+    /// may share the name and so the stream; neither is heard any more.
     fn link_broke(&mut self, index: usize, link: LinkId, choices: &mut dyn Choices) {
         let Stream::SubtaskEvents(attempt) = link.stream else { return };
-        let Some(slot) = self.find_actor(index, ActorId::Task(attempt)) else { return };
-        let mut outbox = splitrace_runtime::actor::Outbox::new();
-        if let ActorBody::Task(task) = &mut self.actors[slot].body {
-            Arc::make_mut(task).fail("its events no longer reach the job manager", &mut outbox);
+        for slot in self.processes[index].slots.clone() {
+            let mut outbox = splitrace_runtime::actor::Outbox::new();
+            let actor = &mut self.actors[slot];
+            if actor.alive
+                && actor.id == ActorId::Task(attempt)
+                && let ActorBody::Task(task) = &mut actor.body
+            {
+                Arc::make_mut(task).fail("its events no longer reach the job manager", &mut outbox);
+                self.perform_turn(slot, &mut outbox, choices);
+            }
         }
-        self.perform_turn(slot, &mut outbox, choices);
     }
 
     fn set_session_timer(&mut self, index: usize, link: LinkId, after_ns: u64) {

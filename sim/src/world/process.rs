@@ -31,6 +31,8 @@ pub(super) struct Process {
     pub events_emitted: u64,
     /// What it has heard of since its last event.
     pub causes: Vec<Cause>,
+    /// What it had heard of, but not yet told an event after, when it sent something on; see [`super::emit`].
+    pub relayed: Vec<Vec<Cause>>,
     /// Its actors.
     pub slots: Vec<usize>,
     /// Set when a crash waits for the next step of this process, to cut it.
@@ -82,6 +84,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             session_timers: Vec::new(),
             events_emitted: 0,
             causes: Vec::new(),
+            relayed: Vec::new(),
             slots: Vec::new(),
             crash_armed: false,
             clock_offset_ns: 0,
