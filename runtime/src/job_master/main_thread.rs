@@ -126,8 +126,12 @@ impl MainThread {
             MainMail::ProcessStarted { address } => self.on_process_started(address, out),
             MainMail::FromNetwork { from, epoch, message } => {
                 // An older or a newer leader's mail is never acted on: S3 between epochs.
-                if epoch == self.leadership.epoch() && epoch != LeaderEpoch(0) {
+                let own = self.leadership.epoch();
+                if epoch == own && epoch != LeaderEpoch(0) {
                     self.on_message(from, message, out);
+                } else if epoch > own && own != LeaderEpoch(0) {
+                    // Whoever knows a newer leader will never obey this one again, and no write may ever tell it so.
+                    self.end_term(format!("{epoch} was granted to another"), out);
                 } else if self.status == JobStatus::AwaitingLease
                     && message == JobManagerMessage::RegisterTaskManager
                 {

@@ -117,9 +117,12 @@ impl HighAvailability {
         (&self.subscribers, &self.answered).hash(&mut hasher);
     }
 
-    /// The newest asker leads.
+    /// The newest asker leads. What an earlier life of the leader's process had asked for died with it.
     fn grant(&mut self, from: ProcessAddress, call: CallId, decision: OutsideDecision, outbox: &mut Outbox) {
         debug_assert!(from.process == ProcessId::JobManager, "only job managers lead");
+        if self.leader.is_some_and(|leader| leader.incarnation > from.incarnation) {
+            return;
+        }
         self.epoch = LeaderEpoch(self.epoch.0 + 1);
         self.leader = Some(from);
         self.answered.clear();

@@ -20,7 +20,7 @@ fn a_result_of_unknown_outcome_ends_the_term() {
     script.state(attempt(0, 0), ExecutionState::Finished);
     script.state(attempt(1, 0), ExecutionState::Finished);
     let call = script.calls.last().unwrap().0;
-    for _ in 0..4 {
+    for _ in 0..crate::job_master::leadership::CALL_SENDS_MAX {
         script.timer(Timer::HighAvailabilityTimeout(call));
     }
     assert_eq!(script.told().last().unwrap(), "term ended + end term");

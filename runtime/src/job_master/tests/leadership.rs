@@ -22,7 +22,7 @@ fn adding(config: JobConfig) -> Script {
 
 fn let_call_time_out(script: &mut Script) {
     let call = script.calls.last().unwrap().0;
-    for _ in 0..4 {
+    for _ in 0..crate::job_master::leadership::CALL_SENDS_MAX {
         script.timer(Timer::HighAvailabilityTimeout(call));
     }
 }
@@ -154,4 +154,18 @@ fn registrations_that_overtake_the_lease_are_kept_for_their_epoch() {
     script.skip().grant(LeaderEpoch(2), 0, None, None);
     let told = script.told();
     assert_eq!(told.iter().filter(|line| line.starts_with("deployed")).count(), 2, "{told:?}");
+}
+
+#[test]
+fn a_leader_that_hears_of_a_newer_one_ends_its_term() {
+    let mut script = adding(config());
+    let epoch = LeaderEpoch(script.main.epoch().0 + 1);
+    script.skip().mail(MainMail::FromNetwork {
+        from: task_manager(0, 0),
+        epoch,
+        message: JobManagerMessage::Heartbeat,
+    });
+    let told = script.told();
+    assert!(told.iter().any(|line| line.contains("term")), "{told:?}");
+    assert!(!script.main.is_runnable());
 }

@@ -194,6 +194,15 @@ fn a_repeated_wish_for_the_lease_begins_a_new_epoch() {
 }
 
 #[test]
+fn what_a_dead_life_had_asked_for_deposes_nobody() {
+    let mut service = service();
+    ask(&mut service, job_manager(1), 0, 0, LEASE);
+    let late = ask(&mut service, job_manager(0), 0, 0, LEASE);
+    assert!(late.events.is_empty() && service.leader() == Some(job_manager(1)), "{late:?}");
+    assert_eq!(ask(&mut service, job_manager(2), 0, 0, LEASE).events.len(), 1);
+}
+
+#[test]
 fn subscribers_are_told_of_leaders_in_their_newest_life() {
     let mut service = service();
     let subscribe = HighAvailabilityRequest::Subscribe;
