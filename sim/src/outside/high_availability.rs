@@ -119,6 +119,11 @@ impl HighAvailability {
 
     /// The newest asker leads.
     fn grant(&mut self, from: ProcessAddress, call: CallId, decision: OutsideDecision, outbox: &mut Outbox) {
+        // A late request of a life that is over, as of an expired session: granting it would follow a dead leader for ever.
+        let is_over = |newer: ProcessAddress| newer.process == from.process && newer.incarnation > from.incarnation;
+        if self.leader.is_some_and(is_over) {
+            return;
+        }
         debug_assert!(from.process == ProcessId::JobManager, "only job managers lead");
         self.epoch = LeaderEpoch(self.epoch.0 + 1);
         self.leader = Some(from);
