@@ -138,10 +138,6 @@ impl OutgoingLink {
         };
         match self.stream {
             Stream::TaskManager => true,
-            // The news of a new leader: a task manager that misses it waits for the old one for ever.
-            Stream::HighAvailability => {
-                self.outstanding.front().is_some_and(|sent| matches!(&*sent.message, Message::TaskManager { .. }))
-            }
             Stream::SubtaskEvents(_) => self.outstanding.back().is_some_and(|sent| is_finished(&sent.message)),
             _ => false,
         }
