@@ -59,6 +59,8 @@ pub enum ChoiceKind {
     OutsideDelay,
     /// Whether a stopped execution goes on as a zombie, and for how long.
     ZombieTime,
+    /// Whether and how long a leader's last words are held up.
+    LastWords,
     /// The clock of a process.
     ClockSkew,
     /// A property of a drawn scenario; the subject numbers it.
@@ -272,7 +274,7 @@ mod tests {
         }
         subjects.extend(actors.into_iter().map(Subject::Actor));
         subjects.extend([Window::MarkToClose, Window::SplitEndToFinish].map(Subject::Window));
-        subjects.extend([FaultKind::TaskFailure, FaultKind::SecondFaultInRecovery].map(Subject::Fault));
+        subjects.extend([FaultKind::TaskFailure, FaultKind::ThreadPause].map(Subject::Fault));
         subjects.extend(numbers.map(Subject::Number));
         let kinds = [ChoiceKind::Latency, ChoiceKind::FrameFault, ChoiceKind::Schedule];
         let labels: BTreeSet<Label> = kinds

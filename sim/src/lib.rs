@@ -5,6 +5,7 @@
 //! randomness, and no state is global.
 
 pub mod choices;
+pub mod explore;
 pub mod judge;
 pub mod outside;
 pub mod replay;

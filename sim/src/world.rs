@@ -9,10 +9,12 @@
 //! generator shared by all (see [`crate::choices`]).
 
 pub mod faults;
+pub mod fingerprinter;
 pub mod pending;
 
 mod apply;
 mod emit;
+mod fingerprint;
 mod network;
 mod perform;
 mod process;
@@ -30,7 +32,6 @@ use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{ActorId, ProcessId};
 use splitrace_runtime::message::{Mail, MainMail, SharedJobConfig, Stream, TaskManagerMail, Timer};
 use splitrace_runtime::session::SessionOutput;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Who looks on while a world runs. Sees every event after the judge did.
@@ -244,7 +245,13 @@ impl World {
         let mut outbox = std::mem::take(&mut self.outbox);
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed or cut");
         self.event_step_count += 1;
-        self.actors[slot].body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        {
+            // Free when nobody listens; gives what the roles trace the virtual time and the actor.
+            let actor = &mut self.actors[slot];
+            let _span =
+                tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor.id).entered();
+            actor.body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        }
         self.perform_turn(slot, &mut outbox, choices);
         self.outbox = outbox;
         self.schedule_turn(slot, choices);
@@ -324,27 +331,6 @@ impl World {
                 .map(|process| format!("{} is down", process.id)),
         );
         waiting
-    }
-
-    /// Feeds everything a later verdict may depend on into `hasher`: roles, sessions, what is pending, outside systems,
-    /// checkers. Left out: counters of steps and events, and time itself where no timer reads it.
-    pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        for (_, due_ns, item) in self.pending.all() {
-            (due_ns.saturating_sub(self.now_ns)).hash(&mut hasher);
-            item.hash(&mut hasher);
-        }
-        for process in &self.processes {
-            process.fingerprint(hasher);
-        }
-        for actor in &self.actors {
-            actor.fingerprint(hasher);
-        }
-        self.high_availability.fingerprint(hasher);
-        self.store.fingerprint(hasher);
-        self.judge.fingerprint(hasher);
-        let mut hasher = hasher;
-        (self.healed, self.budget).hash(&mut hasher);
     }
 }
 

@@ -39,6 +39,12 @@ impl Coordinator {
         Self { mailbox: VecDeque::new(), role }
     }
 
+    /// The mail that its next turn handles, for a search that looks ahead.
+    #[must_use]
+    pub fn next_mail(&self) -> Option<&CoordinatorMail> {
+        self.mailbox.front()
+    }
+
     /// How many assignments its tracker remembers, for bounds on memory; 0 without a tracker.
     #[must_use]
     pub fn tracked_split_count(&self) -> usize {

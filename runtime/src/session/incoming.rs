@@ -6,14 +6,22 @@ use super::sequence_set::SequenceSet;
 use crate::ids::ProcessAddress;
 use crate::message::{Message, Stream};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A message that waits for an earlier one of its stream.
-#[derive(Clone, Debug, Hash, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
     sequence: u64,
     cause_sequence: u64,
     message: Arc<Message>,
+}
+
+/// Without the cause, as in [`FrameBody`].
+impl Hash for Held {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.sequence, &self.message).hash(state);
+    }
 }
 
 /// What is known of the messages of one stream from one life of a peer.

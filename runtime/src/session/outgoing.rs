@@ -6,13 +6,14 @@ use super::{SessionConfig, is_gapless};
 use crate::ids::LeaderEpoch;
 use crate::message::{DeliveryOutcome, DeliveryToken, ExecutionState, JobManagerMessage, Message, Stream};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// How often the resend interval doubles at most.
 const BACKOFF_DOUBLINGS_MAX: u32 = 3;
 
 /// A message without an answer.
-#[derive(Clone, Debug, Hash, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Outstanding {
     sequence: u64,
     cause_sequence: u64,
@@ -20,6 +21,13 @@ struct Outstanding {
     token: Option<DeliveryToken>,
     /// How often it was sent while the timer ran for its whole interval; 0 when it went out in the middle of one.
     intervals: u32,
+}
+
+/// Without the cause, as in [`FrameBody`].
+impl Hash for Outstanding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.sequence, &self.message, self.token, self.intervals).hash(state);
+    }
 }
 
 /// What was sent in one stream to one life of a peer.

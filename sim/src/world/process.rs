@@ -233,6 +233,11 @@ impl ActorSlot {
         }
     }
 
+    /// Whether a timer's setting still holds.
+    pub fn holds_timer(&self, timer: Timer, setting: u64) -> bool {
+        self.timers.contains(&(timer, setting))
+    }
+
     /// It is gone: state, timers and all.
     pub fn end(&mut self) {
         self.alive = false;

@@ -7,7 +7,7 @@ use splitrace_runtime::event::{FaultKind, Window};
 pub const SEEDS_MIN: u64 = 2_000;
 
 /// Every kind of fault.
-const FAULT_KINDS: [FaultKind; 14] = [
+const FAULT_KINDS: [FaultKind; 15] = [
     FaultKind::TaskFailure,
     FaultKind::TaskManagerCrash,
     FaultKind::JobManagerCrash,
@@ -22,6 +22,7 @@ const FAULT_KINDS: [FaultKind; 14] = [
     FaultKind::StoreSlow,
     FaultKind::Zombie,
     FaultKind::ThreadPause,
+    FaultKind::StaleLeader,
 ];
 
 /// Every window.
@@ -141,7 +142,7 @@ mod tests {
         // here.
         assert_eq!(
             FAULT_KINDS.map(|fault| fault as usize),
-            std::array::from_fn::<usize, 14, _>(|index| index)
+            std::array::from_fn::<usize, 15, _>(|index| index)
         );
         assert_eq!(WINDOWS.map(|window| window as usize), std::array::from_fn::<usize, 13, _>(|index| index));
     }

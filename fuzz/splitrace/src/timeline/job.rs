@@ -238,6 +238,7 @@ const fn fault_sentence(fault: FaultKind) -> &'static str {
         FaultKind::StoreSlow => "the store is slow",
         FaultKind::Zombie => "an execution that should be gone goes on",
         FaultKind::ThreadPause => "a thread stands still",
+        FaultKind::StaleLeader => "a dead leader's words arrive after its successor's",
     }
 }
 
