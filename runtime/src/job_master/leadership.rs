@@ -17,7 +17,8 @@ use crate::message::{
 };
 use std::collections::VecDeque;
 
-/// How long a call waits for its answer before it is sent again: far above any delay that is no partition.
+/// How long a call waits for its answer before it is sent again: above an ordinary delay, and short enough that an outage
+/// of the high-availability service leaves an outcome unknown.
 pub(super) const CALL_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
 /// How often a call is sent before its outcome counts as unknown.
 pub(super) const CALL_SENDS_MAX: u32 = 2;

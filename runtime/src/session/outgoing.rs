@@ -146,7 +146,9 @@ impl OutgoingLink {
         };
         match self.stream {
             Stream::TaskManager => true,
-            Stream::SubtaskEvents(_) => self.outstanding.back().is_some_and(|sent| is_finished(&sent.message)),
+            Stream::SubtaskEvents(_) => {
+                self.outstanding.back().is_some_and(|sent| is_finished(&sent.message))
+            }
             _ => false,
         }
     }

@@ -117,23 +117,31 @@ impl HighAvailability {
         (&self.subscribers, &self.answered).hash(&mut hasher);
     }
 
-    /// The newest asker leads. What an earlier life of the leader's process had asked for died with it.
+    /// The newest asker leads.
     fn grant(&mut self, from: ProcessAddress, call: CallId, decision: OutsideDecision, outbox: &mut Outbox) {
-        debug_assert!(from.process == ProcessId::JobManager, "only job managers lead");
-        if self.leader.is_some_and(|leader| leader.incarnation > from.incarnation) {
+        // A late request of a life that is over, as of an expired session: granting it would follow a dead leader for ever.
+        let is_over =
+            |newer: ProcessAddress| newer.process == from.process && newer.incarnation > from.incarnation;
+        if self.leader.is_some_and(is_over) {
             return;
         }
-        self.epoch = LeaderEpoch(self.epoch.0 + 1);
-        self.leader = Some(from);
-        self.answered.clear();
+        debug_assert!(from.process == ProcessId::JobManager, "only job managers lead");
+        // A life asks again while its first request is still under way, and leads once: with a second epoch it would be
+        // left behind by those who follow the newest.
+        let is_new = self.leader != Some(from);
+        if is_new {
+            self.epoch = LeaderEpoch(self.epoch.0 + 1);
+            self.leader = Some(from);
+            self.answered.clear();
+        }
         let reply = HighAvailabilityReply::LeaseGranted {
             epoch: self.epoch,
             counter: self.counter,
             latest: self.latest.as_deref().cloned().map(Box::new),
             result: self.result.clone(),
         };
-        let event = EventKind::LeaderGranted { epoch: self.epoch };
-        answer(from, call, reply, Some(event), decision, outbox);
+        let event = is_new.then_some(EventKind::LeaderGranted { epoch: self.epoch });
+        answer(from, call, reply, event, decision, outbox);
         for subscriber in self.subscribers.values() {
             outbox.send(*subscriber, Stream::HighAvailability, self.leader_changed(from));
         }
