@@ -277,10 +277,9 @@ mod tests {
     #[test]
     fn the_hash_of_a_value_is_pinned() {
         let value = (1u8, -1i64, Some("transaction"), vec![(7u32, true)], None::<u64>);
-        assert_eq!(hash(&value), PINNED);
+        // Worked out by another program from the description above, not copied from a run.
+        assert_eq!(hash(&value), 0x09fb_7ee7_6ac0_a21b);
     }
-
-    const PINNED: u64 = 0;
 
     #[test]
     fn width_does_not_count_but_order_and_borders_do() {

@@ -247,16 +247,16 @@ mod tests {
     fn different_labels_pack_to_different_numbers() {
         use splitrace_runtime::ids::*;
         use std::collections::BTreeSet;
-        let processes =
-            [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store].into_iter().chain([
-                ProcessId::TaskManager(0),
-                ProcessId::TaskManager(1),
-                ProcessId::TaskManager(u32::MAX),
-            ]);
+        let processes = [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store]
+            .into_iter()
+            .chain([ProcessId::TaskManager(0), ProcessId::TaskManager(1), ProcessId::TaskManager(u32::MAX)]);
         let numbers = [0, 1, u32::MAX];
         let mut actors = vec![ActorId::MainThread, ActorId::HighAvailability, ActorId::Store, ActorId::World];
         for number in numbers {
-            actors.extend([ActorId::SourceCoordinator(OperatorUid(number as u16)), ActorId::TaskManager(number)]);
+            actors.extend([
+                ActorId::SourceCoordinator(OperatorUid(number as u16)),
+                ActorId::TaskManager(number),
+            ]);
             for (vertex, subtask, attempt) in [(number as u16, 0, 0), (0, number, 0), (0, 0, number)] {
                 actors.push(ActorId::Task(ExecutionAttemptId {
                     vertex: OperatorUid(vertex),
@@ -275,8 +275,10 @@ mod tests {
         subjects.extend([FaultKind::TaskFailure, FaultKind::SecondFaultInRecovery].map(Subject::Fault));
         subjects.extend(numbers.map(Subject::Number));
         let kinds = [ChoiceKind::Latency, ChoiceKind::FrameFault, ChoiceKind::Schedule];
-        let labels: BTreeSet<Label> =
-            kinds.iter().flat_map(|kind| subjects.iter().map(|subject| Label::new(*kind, *subject))).collect();
+        let labels: BTreeSet<Label> = kinds
+            .iter()
+            .flat_map(|kind| subjects.iter().map(|subject| Label::new(*kind, *subject)))
+            .collect();
         let packed: BTreeSet<u128> = labels.iter().map(|label| label.packed()).collect();
         assert_eq!(packed.len(), labels.len());
     }

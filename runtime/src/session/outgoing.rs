@@ -79,7 +79,8 @@ impl OutgoingLink {
         self.next_sequence += 1;
         if self.stream.is_resent() {
             let intervals = u32::from(!self.timer_armed);
-            let kept = Outstanding { sequence, cause_sequence, message: Arc::clone(&message), token, intervals };
+            let kept =
+                Outstanding { sequence, cause_sequence, message: Arc::clone(&message), token, intervals };
             self.outstanding.push_back(kept);
             if !self.timer_armed {
                 self.timer_armed = true;

@@ -154,7 +154,8 @@ impl Task {
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
         let splits = self.source.snapshot_state(checkpoint);
         outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
-        let coordinated = self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
+        let coordinated =
+            self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
         let snapshot = Box::new(TaskSnapshot {
             reader: encode_reader_state(&splits),
             writer: self.writer.snapshot_state(checkpoint),

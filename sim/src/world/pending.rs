@@ -1,4 +1,4 @@
-//! What can happen next: a slab of items, and a heap over it for the policy 'earliest due first'.
+//! What can happen next: a slab of items, and an order over it for the policy 'earliest due first'.
 //!
 //! Ties are broken by the item's identity (what it is, whose, the how-manieth), never by its place in memory, so an
 //! unrelated item more or less does not change the order of the others.
@@ -90,32 +90,38 @@ const fn rank(due_ns: u64, tie: u64, key: ItemKey) -> Rank {
 
 /// All pending items.
 ///
-/// Turns go into a queue beside the heap: they are pushed in the order in which they are due but for a few, so a place
-/// at the end is found at once, where a heap would sift.
+/// The order is in two parts. What comes soon lies sorted in a short list, whose first is taken without any sifting; what
+/// the list has no room for lies in a heap. Most items are turns and frames, due long before the timers that fill the
+/// heap and are stale by the time they come up.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     entries: Vec<Entry>,
     free: Vec<u32>,
     heap: BinaryHeap<Reverse<Rank>>,
-    turns: VecDeque<Rank>,
+    soon: VecDeque<Rank>,
     count: usize,
 }
 
 impl Pending {
     /// Adds an item.
     pub fn push(&mut self, due_ns: u64, tie: u64, item: Item) -> ItemKey {
-        let is_turn = matches!(item, Item::Turn { .. });
         let key = self.store(due_ns, tie, item);
         let rank = rank(due_ns, tie, key);
-        if is_turn && self.turns.len() < TURNS_MAX {
-            let mut index = self.turns.len();
-            while index > 0 && self.turns[index - 1] > rank {
-                index -= 1;
+        if self.soon.len() == SOON_MAX {
+            match self.soon.back() {
+                Some(last) if rank < *last => {
+                    let last = self.soon.pop_back().expect("its back was just looked at");
+                    self.heap.push(Reverse(last));
+                }
+                _ => {
+                    self.heap.push(Reverse(rank));
+                    return key;
+                }
             }
-            self.turns.insert(index, rank);
-        } else {
-            self.heap.push(Reverse(rank));
         }
+        let index = self.soon.partition_point(|held| *held < rank);
+        self.soon.insert(index, rank);
+        debug_assert!(self.soon.len() <= SOON_MAX, "the list stays short");
         key
     }
 
@@ -153,19 +159,19 @@ impl Pending {
     /// The key of the earliest item, ties by identity.
     pub fn earliest(&mut self) -> Option<ItemKey> {
         loop {
-            let (is_turn, key) = self.first()?;
+            let (is_soon, key) = self.first()?;
             if self.entries[key.index as usize].generation == key.generation {
                 return Some(key);
             }
-            self.drop_first(is_turn);
+            self.drop_first(is_soon);
         }
     }
 
     /// Takes the earliest item out.
     pub fn take_earliest(&mut self) -> Option<(u64, Item)> {
         loop {
-            let (is_turn, key) = self.first()?;
-            self.drop_first(is_turn);
+            let (is_soon, key) = self.first()?;
+            self.drop_first(is_soon);
             // What was taken out of turn is still in the order, and is nothing.
             if let Some(taken) = self.take(key) {
                 return Some(taken);
@@ -173,19 +179,19 @@ impl Pending {
         }
     }
 
-    /// The first of the order, and whether it stands in the queue of turns.
+    /// The first of the order, and whether it stands in the list of what comes soon.
     fn first(&self) -> Option<(bool, ItemKey)> {
-        match (self.turns.front(), self.heap.peek()) {
-            (Some(turn), Some(Reverse(other))) if turn < other => Some((true, turn.1)),
+        match (self.soon.front(), self.heap.peek()) {
+            (Some(soon), Some(Reverse(other))) if soon < other => Some((true, soon.1)),
             (_, Some(Reverse(other))) => Some((false, other.1)),
-            (Some(turn), None) => Some((true, turn.1)),
+            (Some(soon), None) => Some((true, soon.1)),
             (None, None) => None,
         }
     }
 
-    fn drop_first(&mut self, is_turn: bool) {
-        if is_turn {
-            self.turns.pop_front();
+    fn drop_first(&mut self, is_soon: bool) {
+        if is_soon {
+            self.soon.pop_front();
         } else {
             self.heap.pop();
         }
@@ -220,8 +226,8 @@ impl Pending {
     }
 }
 
-/// More actors than this at a time go into the heap, so that a turn's place is found in bounded time.
-const TURNS_MAX: usize = 32;
+/// How many ranks the sorted list holds.
+const SOON_MAX: usize = 32;
 
 /// A process as a small number.
 pub(super) const fn process_code(process: ProcessId) -> u64 {
@@ -259,6 +265,40 @@ pub(super) const fn tie(class: u64, identity: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn the_order_is_that_of_a_sorted_set(pushes in prop::collection::vec((0u64..50, 0u64..4, 0u8..4), 0..300)) {
+            let (mut pending, mut plain) = (Pending::default(), BTreeSet::new());
+            let mut now_ns = 0;
+            for (number, (after_ns, class, then)) in pushes.into_iter().enumerate() {
+                let (due_ns, tie) = (now_ns + after_ns, class << 60 | number as u64);
+                let key = pending.push(due_ns, tie, Item::Turn { slot: number });
+                plain.insert((due_ns, tie, number));
+                match then {
+                    0 => {
+                        prop_assert_eq!(pending.take(key), Some((due_ns, Item::Turn { slot: number })));
+                        plain.remove(&(due_ns, tie, number));
+                    }
+                    1 => {
+                        let first = plain.pop_first();
+                        let expected = first.map(|(due_ns, _, slot)| (due_ns, Item::Turn { slot }));
+                        now_ns = first.map_or(now_ns, |(due_ns, ..)| due_ns);
+                        prop_assert_eq!(pending.take_earliest(), expected);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(pending.len(), plain.len());
+            }
+            while let Some((due_ns, _, slot)) = plain.pop_first() {
+                prop_assert!(pending.earliest().is_some());
+                prop_assert_eq!(pending.take_earliest(), Some((due_ns, Item::Turn { slot })));
+            }
+            prop_assert!(pending.take_earliest().is_none() && pending.is_empty());
+        }
+    }
 
     #[test]
     fn earliest_first_ties_by_identity_and_stale_keys_are_nothing() {
