@@ -44,6 +44,21 @@ macro_rules! in_turn {
     }};
 }
 
+macro_rules! each {
+    ($self:ident, $violations:ident, $checker:ident => $call:expr) => {
+        each!(@ $self, $violations, $checker, $call, s1 s2 s3 s4 r1 k2 c1 c2 c3)
+    };
+    (@ $self:ident, $violations:ident, $checker:ident, $call:expr, $($field:ident)+) => {
+        $({
+            let $checker = &mut $self.$field;
+            let done = $violations.iter().any(|violation| violation.code == $checker.code());
+            if !done && let Err(violation) = $call {
+                $violations.push(violation);
+            }
+        })+
+    };
+}
+
 impl Checkers {
     /// Checkers that have seen nothing.
     #[must_use]
@@ -79,6 +94,17 @@ impl Checkers {
 
     fn observe_rare(&mut self, event: &Event) -> Result<(), Violation> {
         in_turn!(self, checker => checker.observe(event))
+    }
+
+    /// As [`Self::observe`], but every checker has its say, whatever the others find: `violations` gets at most one
+    /// entry per invariant, since a checker's state is not meaningful after its first.
+    pub fn observe_each(&mut self, event: &Event, violations: &mut Vec<Violation>) {
+        each!(self, violations, checker => checker.observe(event));
+    }
+
+    /// As [`Self::finish`], but every checker has its say.
+    pub fn finish_each(&mut self, end: &RunEnd, violations: &mut Vec<Violation>) {
+        each!(self, violations, checker => checker.finish(end));
     }
 
     /// Judges what can only be judged at the end of the run.

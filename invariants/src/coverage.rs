@@ -108,7 +108,7 @@ impl Coverage {
             windows_entered,
             windows_hit: self.windows_hit.clone(),
             faults: self.faults.clone(),
-            failovers: counted("FailoverStarted"),
+            failovers: counted("FailoverStarted") + counted("LeaderGranted").saturating_sub(1),
             second_failures_in_recovery: self.recovery.second_failures(),
             job_manager_losses: self.job_manager_losses,
             leader_terms_ended: counted("LeaderTermEnded"),
@@ -152,7 +152,7 @@ pub struct Exercised {
     pub windows_hit: BTreeMap<Window, u64>,
     /// Faults by kind.
     pub faults: BTreeMap<FaultKind, u64>,
-    /// How many failovers began.
+    /// How many failovers began; a new leader taking over counts as one.
     pub failovers: u64,
     /// Failures and crashes that came while an earlier one was not recovered from.
     pub second_failures_in_recovery: u64,

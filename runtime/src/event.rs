@@ -108,8 +108,8 @@ pub enum FaultKind {
     Zombie,
     /// A thread stood still for a while.
     ThreadPause,
-    /// A second failure came before the recovery of the first was over.
-    SecondFaultInRecovery,
+    /// What a dead leader had sent arrived after its successor was granted the lease.
+    StaleLeader,
 }
 
 /// The stretches of the protocol in which a fault hurts most. Each has one typed event at its opening and one at its

@@ -59,6 +59,8 @@ pub enum ChoiceKind {
     OutsideDelay,
     /// Whether a stopped execution goes on as a zombie, and for how long.
     ZombieTime,
+    /// Whether and how long a leader's last words are held up.
+    LastWords,
     /// The clock of a process.
     ClockSkew,
     /// A property of a drawn scenario; the subject numbers it.

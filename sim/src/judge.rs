@@ -2,7 +2,9 @@
 //! totals of records. It reads events only, never the world.
 
 use serde::{Deserialize, Serialize};
-use splitrace_invariants::{Checkers, Coverage, Exercised, Moment, RunSetup, TraceHash, Violation};
+use splitrace_invariants::{
+    Checkers, Code, Coverage, Exercised, Judgement, Moment, RunEnd, RunSetup, TraceHash, Violation,
+};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::RecordRanges;
@@ -33,7 +35,8 @@ pub struct Judge {
     checkers: Checkers,
     hash: TraceHash,
     coverage: Coverage,
-    violation: Option<Violation>,
+    violations: Vec<Violation>,
+    hears_all: bool,
     event_count: u64,
     read: u64,
     read_ranges: RecordRanges,
@@ -53,7 +56,8 @@ impl Judge {
             checkers: Checkers::new(setup),
             hash: TraceHash::new(),
             coverage: Coverage::new(),
-            violation: None,
+            violations: Vec::new(),
+            hears_all: false,
             event_count: 0,
             read: 0,
             read_ranges: RecordRanges::new(),
@@ -73,12 +77,36 @@ impl Judge {
         self.hash.observe(event);
         self.coverage.observe(event);
         self.count(event);
-        if self.violation.is_none()
+        if self.hears_all {
+            self.checkers.observe_each(event, &mut self.violations);
+        } else if self.violations.is_empty()
             && let Err(violation) = self.checkers.observe(event)
         {
             tracing::error!(%violation, "violated");
-            self.violation = Some(violation);
+            self.violations.push(violation);
         }
+    }
+
+    /// From here on every checker has its say, also after another one's violation.
+    pub const fn hear_all(&mut self) {
+        self.hears_all = true;
+    }
+
+    /// The run is over: what the checkers still have to say.
+    pub fn finish(&mut self, end: &RunEnd) {
+        if self.hears_all {
+            self.checkers.finish_each(end, &mut self.violations);
+        } else if self.violations.is_empty()
+            && let Err(violation) = self.checkers.finish(end)
+        {
+            self.violations.push(violation);
+        }
+    }
+
+    /// What each invariant had to judge.
+    #[must_use]
+    pub fn judgements(&self) -> Vec<(Code, Judgement)> {
+        self.checkers.judgements()
     }
 
     fn count(&mut self, event: &Event) {
@@ -120,8 +148,14 @@ impl Judge {
 
     /// The first violation.
     #[must_use]
-    pub const fn violation(&self) -> Option<&Violation> {
-        self.violation.as_ref()
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violations.first()
+    }
+
+    /// Every violation, in the order in which they were seen: more than one only after [`Self::hear_all`].
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
     }
 
     /// Virtual time of the last record, commit, checkpoint or change of state.
@@ -158,11 +192,6 @@ impl Judge {
     #[must_use]
     pub fn exercised(&self) -> Exercised {
         self.coverage.exercised()
-    }
-
-    /// The checkers, for their judgements and their last word.
-    pub const fn checkers_mut(&mut self) -> &mut Checkers {
-        &mut self.checkers
     }
 
     /// Feeds what a verdict may still depend on into `hasher`: the checkers, not the counts.

@@ -1,7 +1,7 @@
 //! Replay files: a scenario, its choices, and what came of them. Versioned, never overwritten.
 
 use crate::choices::RecordedChoices;
-use crate::run::{RunReport, run_recorded};
+use crate::run::RunReport;
 use crate::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::Outcome;
@@ -75,25 +75,6 @@ pub enum ReplayError {
         /// What is wrong.
         message: String,
     },
-    /// The run came out differently.
-    #[error(
-        "{path} was not reproduced: it says '{expected}' with hash {expected_hash:#018x}, this run says '{found}' \
-             with hash {found_hash:#018x}; the program differs from the one that wrote it (splitrace {written_by})"
-    )]
-    NotReproduced {
-        /// The file.
-        path: PathBuf,
-        /// The outcome in the file.
-        expected: String,
-        /// The hash in the file.
-        expected_hash: u64,
-        /// The outcome now.
-        found: String,
-        /// The hash now.
-        found_hash: u64,
-        /// The program that wrote it.
-        written_by: String,
-    },
 }
 
 impl ReplayFile {
@@ -151,22 +132,20 @@ impl ReplayFile {
         file.write_all(text.as_bytes()).map_err(io)
     }
 
-    /// Runs it again and compares verdict and hash.
-    ///
-    /// # Errors
-    /// When either differs.
-    pub fn reproduce(&self, path: &Path) -> Result<RunReport, ReplayError> {
-        let report = run_recorded(&self.scenario, &self.choices);
-        if report.outcome == self.outcome && report.trace_hash == self.trace_hash {
-            return Ok(report);
+    /// Where another run of it differs in verdict or hash, in a sentence; `None` when it is reproduced.
+    #[must_use]
+    pub fn difference(&self, report: &RunReport) -> Option<String> {
+        if self.outcome != report.outcome {
+            return Some(format!(
+                "recorded is the outcome '{}', and the replay's is '{}'",
+                self.outcome, report.outcome
+            ));
         }
-        Err(ReplayError::NotReproduced {
-            path: path.into(),
-            expected: self.outcome.to_string(),
-            expected_hash: self.trace_hash,
-            found: report.outcome.to_string(),
-            found_hash: report.trace_hash,
-            written_by: self.splitrace.clone(),
+        (self.trace_hash != report.trace_hash).then(|| {
+            format!(
+                "recorded is the trace hash {:016x}, and the replay's is {:016x}",
+                self.trace_hash, report.trace_hash
+            )
         })
     }
 }

@@ -5,7 +5,9 @@ use crate::judge::RecordTotals;
 use crate::scenario::Scenario;
 use crate::world::World;
 use serde::Serialize;
-use splitrace_invariants::{Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop};
+use splitrace_invariants::{
+    Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop, Violation,
+};
 use splitrace_runtime::event::Event;
 use splitrace_runtime::message::JobResult;
 use std::panic::AssertUnwindSafe;
@@ -31,6 +33,8 @@ pub struct RunReport {
     pub choices: RecordedChoices,
     /// What the scenario promised.
     pub promise: Promise,
+    /// Every violation: more than the one in `outcome` only when the run went on after it.
+    pub violations: Vec<Violation>,
     /// Which invariants judged, and how often.
     pub judgements: Vec<(Code, Judgement)>,
 }
@@ -69,22 +73,42 @@ pub fn run_recorded(scenario: &Scenario, choices: &RecordedChoices) -> RunReport
 /// Runs a scenario with any source of choices; `observer` sees every event.
 pub fn run_with(
     scenario: &Scenario,
+    choices: impl Choices,
+    observer: Option<&mut dyn FnMut(&Event)>,
+) -> RunReport {
+    run_with_options(scenario, choices, observer, RunOptions::default())
+}
+
+/// How a run is driven, beside what determines it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// A violation does not end the run: a demo shows the whole damage. The verdict is the same.
+    pub goes_on_after_violation: bool,
+}
+
+/// As [`run_with`], with options.
+pub fn run_with_options(
+    scenario: &Scenario,
     mut choices: impl Choices,
     mut observer: Option<&mut dyn FnMut(&Event)>,
+    options: RunOptions,
 ) -> RunReport {
     let mut world = World::new(scenario, &mut choices);
+    if options.goes_on_after_violation {
+        world.judge_mut().hear_all();
+    }
     if observer.is_some() {
         world.keep_events();
     }
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        drive(scenario, &mut world, &mut choices, &mut |world: &mut World| {
+        drive(scenario, options, &mut world, &mut choices, &mut |world: &mut World| {
             if let Some(observer) = observer.as_deref_mut() {
                 world.drain_events().iter().for_each(observer);
             }
         })
     }));
     let outcome = guarded.unwrap_or_else(|panic| Outcome::Panicked {
-        place: PanicPlace::Protocol,
+        place: if world.is_judging() { PanicPlace::Checker } else { PanicPlace::Protocol },
         message: panic_message(&*panic),
     });
     report(scenario, &mut world, outcome)
@@ -93,6 +117,7 @@ pub fn run_with(
 /// Steps a world by the latency queue until it has an outcome.
 fn drive(
     scenario: &Scenario,
+    options: RunOptions,
     world: &mut World,
     choices: &mut dyn Choices,
     after_step: &mut dyn FnMut(&mut World),
@@ -101,13 +126,16 @@ fn drive(
     let mut ends_at_ns = u64::MAX;
     loop {
         if world.step_count() >= limits.steps_max && world.next_by_latency().is_some() {
-            return Outcome::StepLimit { steps: world.step_count() };
+            let limit = Outcome::StepLimit { steps: world.step_count() };
+            return last_word(world, RunStop::StepLimit).unwrap_or(limit);
         }
         if !world.step_by_latency(choices) {
             break;
         }
         after_step(world);
-        if let Some(violation) = world.judge().violation() {
+        if !options.goes_on_after_violation
+            && let Some(violation) = world.judge().violation()
+        {
             return Outcome::Violated(violation.clone());
         }
         let now_ns = world.now_ns();
@@ -119,32 +147,29 @@ fn drive(
                 break;
             }
         } else if now_ns > limits.virtual_time_max_ns {
-            return Outcome::VirtualTimeout { at_ns: now_ns };
+            return last_word(world, RunStop::VirtualTimeout)
+                .unwrap_or(Outcome::VirtualTimeout { at_ns: now_ns });
         } else if world.is_healed() && now_ns > world.judge().last_progress_ns() + limits.no_progress_max_ns {
             break;
         }
     }
-    last_word(world)
-}
-
-/// What the checkers say once nothing more comes, and how the job ended.
-fn last_word(world: &mut World) -> Outcome {
     let result = world.judge().job_result().cloned();
-    let Some(at) = world.judge().last() else {
-        return Outcome::Deadlocked { waiting: world.waiting() };
-    };
-    let end = RunEnd { job_ended: result.clone(), stop: RunStop::Quiescent, at };
-    let deadlocked = result.is_none();
-    let waiting = if deadlocked { world.waiting() } else { Vec::new() };
-    if let Err(violation) = world.judge_mut().checkers_mut().finish(&end) {
-        return Outcome::Violated(violation);
+    if let Some(violated) = last_word(world, RunStop::Quiescent) {
+        return violated;
     }
     match result {
-        None => Outcome::Deadlocked { waiting },
+        None => Outcome::Deadlocked { waiting: world.waiting() },
         Some(JobResult::Finished) => Outcome::Passed,
         Some(JobResult::Failed(cause)) => Outcome::JobFailed { cause },
         Some(JobResult::Cancelled) => Outcome::Cancelled,
     }
+}
+
+/// What the checkers say once nothing more comes; the first violation of all counts.
+fn last_word(world: &mut World, stop: RunStop) -> Option<Outcome> {
+    let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at: world.judge().last()? };
+    world.judge_mut().finish(&end);
+    world.judge().violation().cloned().map(Outcome::Violated)
 }
 
 fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport {
@@ -158,7 +183,8 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
         records: world.judge().totals(scenario.expected_records()),
         choices: RecordedChoices::default(),
         promise: scenario.promise(),
-        judgements: world.judge_mut().checkers_mut().judgements(),
+        violations: world.judge().violations().to_vec(),
+        judgements: world.judge().judgements(),
     }
 }
 

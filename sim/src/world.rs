@@ -55,6 +55,7 @@ pub struct World {
     fault_count: u64,
     network_timer_settings: u64,
     judge: Judge,
+    judging: bool,
     observed: Option<Vec<Event>>,
     outbox: Outbox,
     /// Reused by every call of a session, unless one comes inside another.
@@ -99,6 +100,7 @@ impl World {
             fault_count: 0,
             network_timer_settings: 0,
             judge: Judge::new(&setup),
+            judging: false,
             observed: None,
             outbox: Outbox::new(),
             session_output: None,
@@ -147,6 +149,12 @@ impl World {
     #[must_use]
     pub const fn judge(&self) -> &Judge {
         &self.judge
+    }
+
+    /// Whether the judge is looking at an event just now: a panic then is a checker's.
+    #[must_use]
+    pub const fn is_judging(&self) -> bool {
+        self.judging
     }
 
     /// The judge, for its last word.
@@ -236,7 +244,13 @@ impl World {
         let mut outbox = std::mem::take(&mut self.outbox);
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed or cut");
         self.event_step_count += 1;
-        self.actors[slot].body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        {
+            // Free when nobody listens; gives what the roles trace the virtual time and the actor.
+            let actor = &mut self.actors[slot];
+            let _span =
+                tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor.id).entered();
+            actor.body.turn(TurnDecision { batch_size_max }, &mut outbox);
+        }
         self.perform_turn(slot, &mut outbox, choices);
         self.outbox = outbox;
         self.schedule_turn(slot, choices);

@@ -32,9 +32,23 @@ pub struct CommandLine {
     /// How to print the results
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: OutputFormat,
+    /// Trace every protocol step to stderr, with its virtual time (a run takes far longer)
+    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    pub trace: Option<TraceLevel>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// How much is traced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TraceLevel {
+    /// Violations only
+    Error,
+    /// Every event of a run and what the roles say of their steps
+    Debug,
+    /// That, and what happens once per record
+    Trace,
 }
 
 /// How results are printed.

@@ -19,7 +19,7 @@ use splitrace_invariants::violation::Subject;
 use splitrace_runtime::defects::Defect;
 use splitrace_runtime::event::Event;
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
-use splitrace_sim::run::{record_seed, run_recorded, run_seed, run_with};
+use splitrace_sim::run::{RunOptions, record_seed, run_recorded, run_seed, run_with_options};
 use std::path::Path;
 
 /// A run's outcome in plain words.
@@ -155,9 +155,20 @@ pub fn tell_recorded(scenario: &Scenario, choices: &RecordedChoices) -> (RunRepo
     tell(scenario, Replayer::new(choices))
 }
 
+/// Runs a seed to its end whatever is violated on the way, so that the whole damage is seen.
+#[must_use]
+pub fn tell_to_the_end(scenario: &Scenario, seed: u64) -> (RunReport, Story) {
+    tell_with(scenario, SeedChoices::new(seed), RunOptions { goes_on_after_violation: true })
+}
+
 fn tell(scenario: &Scenario, choices: impl Choices) -> (RunReport, Story) {
+    tell_with(scenario, choices, RunOptions::default())
+}
+
+fn tell_with(scenario: &Scenario, choices: impl Choices, options: RunOptions) -> (RunReport, Story) {
     let mut story = Story::new(&scenario.job);
-    let report = run_with(scenario, choices, Some(&mut |event: &Event| story.observe(event)));
+    let mut observer = |event: &Event| story.observe(event);
+    let report = run_with_options(scenario, choices, Some(&mut observer), options);
     (report, story)
 }
 
@@ -165,23 +176,6 @@ fn tell(scenario: &Scenario, choices: impl Choices) -> (RunReport, Story) {
 #[must_use]
 pub fn replay_file(scenario: &Scenario, seed: u64) -> ReplayFile {
     ReplayFile::of(scenario, Some(seed), &record_seed(scenario, seed))
-}
-
-/// Where a replayed run differs from the file's, in a sentence.
-#[must_use]
-pub fn difference(file: &ReplayFile, report: &RunReport) -> Option<String> {
-    if file.outcome != report.outcome {
-        return Some(format!(
-            "recorded is the outcome '{}', and the replay's is '{}'",
-            file.outcome, report.outcome
-        ));
-    }
-    (file.trace_hash != report.trace_hash).then(|| {
-        format!(
-            "recorded is the trace hash {:016x}, and the replay's is {:016x}",
-            file.trace_hash, report.trace_hash
-        )
-    })
 }
 
 /// Which scenario a seed runs, with which defects.

@@ -17,7 +17,7 @@ pub mod report;
 pub mod story;
 pub mod timeline;
 
-use arguments::{CommandLine, OutputFormat};
+use arguments::{CommandLine, OutputFormat, TraceLevel};
 use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -36,6 +36,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    if let Some(level) = command_line.trace {
+        listen(level);
+    }
     match commands::execute(&command_line) {
         Ok(report) => report.write(command_line.format),
         Err(error) => {
@@ -46,4 +49,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(report::EXIT_WRONG_INPUT)
         }
     }
+}
+
+/// Writes what the protocol traces to stderr. Without this nobody listens, and tracing costs nothing. There is no wall
+/// clock in it: the time of a run is virtual, and each line carries it.
+fn listen(level: TraceLevel) {
+    let level = match level {
+        TraceLevel::Error => tracing::Level::ERROR,
+        TraceLevel::Debug => tracing::Level::DEBUG,
+        TraceLevel::Trace => tracing::Level::TRACE,
+    };
+    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(ansi)
+        .without_time()
+        .with_max_level(level)
+        .init();
 }

@@ -9,12 +9,11 @@
 
 use super::Task;
 use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
-use super::source_operator::positions;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::api::sink::PreparedCommit;
-use crate::api::source_state::encode_reader_state;
+use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, TransactionName};

@@ -7,11 +7,10 @@
 
 use super::Task;
 use super::committer_operator::CommitProgress;
-use super::source_operator::positions;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::source_state::decode_reader_state;
+use crate::api::source_state::{decode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::message::{ExecutionState, JobManagerMessage, ReaderEvent, Stream};

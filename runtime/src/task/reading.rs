@@ -1,12 +1,12 @@
 //! The default action, and what coordinators send.
 
 use super::Task;
-use super::source_operator::positions;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use super::user_code::UserCode;
 use crate::actor::{Outbox, TurnDecision};
 use crate::api::source::InputStatus;
+use crate::api::source_state::positions;
 use crate::event::EventKind;
 use crate::ids::{OperatorEventId, OperatorUid};
 use crate::message::{JobManagerMessage, OperatorEvent, Stream, Timer};

@@ -3,7 +3,7 @@
 use crate::api::source::{InputStatus, ReaderContext, ReaderPort};
 use crate::ids::CheckpointId;
 use crate::message::SplitPayload;
-use crate::records::{Record, SplitPosition};
+use crate::records::Record;
 
 /// Flink's `SourceOperator` around a reader.
 #[derive(Clone, Hash, Debug)]
@@ -94,10 +94,4 @@ impl SourceOperator {
     pub fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
         self.reader.notify_checkpoint_aborted(checkpoint);
     }
-}
-
-/// Identities and positions of payloads, for events.
-#[must_use]
-pub fn positions(splits: &[SplitPayload]) -> Vec<SplitPosition> {
-    splits.iter().map(|split| split.at).collect()
 }

@@ -21,7 +21,7 @@ pub enum DemoMode {
     FailNaive,
     /// As `fail`, with transaction ids that start again and an idempotent committer.
     FailNaiveIdsIdempotent,
-    /// The committer commits before the checkpoint is complete.
+    /// The committer commits before the checkpoint is complete and is not idempotent; a task fails while committing.
     CommitEarly,
     /// No checkpoints: one commit at the end.
     Nockpt,
@@ -68,7 +68,10 @@ impl Scenario {
                 [Defect::TransactionIdsRestart, Defect::CommitterNotIdempotent].into_iter().collect()
             }
             DemoMode::FailNaiveIdsIdempotent => DefectSet::NONE.with(Defect::TransactionIdsRestart),
-            DemoMode::CommitEarly => DefectSet::NONE.with(Defect::CommitBeforeComplete),
+            // Early alone is seen by C3; that nobody looks whether the name is there makes the harm visible to C1 too.
+            DemoMode::CommitEarly => {
+                [Defect::CommitBeforeComplete, Defect::CommitterNotIdempotent].into_iter().collect()
+            }
             _ => DefectSet::NONE,
         };
         let user_failure = fails.then_some(UserFailure {

@@ -84,7 +84,7 @@ impl Scenario {
         let mut drawer = Drawer { choices };
         let job = draw_job(&mut drawer);
         let network = draw_network(&mut drawer);
-        let faults = draw_faults(&mut drawer, expected_duration_ns(&job));
+        let faults = draw_faults(&mut drawer, expected_duration_ns(&job, &network));
         let second_ns = 1_000 * NANOS_PER_MILLI;
         Self {
             cancel_after_ns: None,
@@ -185,7 +185,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
     FaultConfig {
         heal_after_ns: plan_until_ns + drawer.within(Property::Heal, 100, 700) * NANOS_PER_MILLI,
         plan_until_ns,
-        task_failures_max: drawer.within(Property::TaskFailures, 1, 4) as u32,
+        task_failures_max: drawer.within(Property::TaskFailures, 2, 5) as u32,
         task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
         job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 30)) * 2,
         partitions_max: u32::from(drawer.percent(Property::Partitions, 30)) * 2,
@@ -206,7 +206,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
 }
 
 /// About how long the job takes when nothing fails: planned faults come inside this time, so that they hit something.
-fn expected_duration_ns(job: &JobConfig) -> u64 {
+fn expected_duration_ns(job: &JobConfig, network: &NetworkConfig) -> u64 {
     let longest_ns = job
         .vertices
         .iter()
@@ -215,6 +215,5 @@ fn expected_duration_ns(job: &JobConfig) -> u64 {
             records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
         })
         .max();
-    let interval_ns = job.checkpointing.map_or(0, |checkpointing| checkpointing.interval_ns);
-    longest_ns.unwrap_or(0) + interval_ns + 30 * NANOS_PER_MILLI
+    longest_ns.unwrap_or(0) + 8 * network.latency_jitter_ns + 20 * NANOS_PER_MILLI
 }

@@ -17,6 +17,10 @@ use std::sync::Arc;
 const GRID: u64 = 64;
 /// A crash that waits for a step to cut waits no longer than this.
 const CUT_PATIENCE_NS: u64 = 5_000_000;
+/// So long a leader goes on talking while its words are held up.
+const LAST_WORDS_NS: u64 = 12_000_000;
+/// A task failure that finds no task comes again after this time.
+const PATIENCE_NS: u64 = 7_000_000;
 
 impl World {
     /// Schedules a fault.
@@ -63,7 +67,11 @@ impl World {
         });
         let slot = match wanted {
             Some(slot) => slot,
-            None if candidates.is_empty() => return,
+            None if candidates.is_empty() => {
+                // Nobody runs just now; an exception needs somebody to throw it.
+                let fault = PlannedFault::TaskFailure { attempt: None, window };
+                return self.schedule_fault(self.now_ns + PATIENCE_NS, fault);
+            }
             None => {
                 let label = Label::new(ChoiceKind::FaultTarget, Subject::Fault(FaultKind::TaskFailure));
                 candidates[choices.choose(label, Draw::Below(candidates.len() as u64)) as usize]
@@ -95,6 +103,10 @@ impl World {
         if !state.alive || incarnation.is_some_and(|incarnation| incarnation != state.incarnation) {
             return;
         }
+        if incarnation.is_none() && process == ProcessId::JobManager && self.hold_last_words(choices) {
+            return;
+        }
+        let state = &self.processes[index];
         let label = Label::new(ChoiceKind::CrashInStep, Subject::Process(process));
         if incarnation.is_none() && choices.choose(label, Draw::Below(2)) == 1 {
             let life = state.incarnation;
@@ -104,6 +116,25 @@ impl World {
             return;
         }
         self.crash(index, window, choices);
+    }
+
+    /// A leader's last words may be held up, so that they arrive after its successor's first: what it sends from here
+    /// on is clogged, and it dies a little later.
+    fn hold_last_words(&mut self, choices: &mut dyn Choices) -> bool {
+        let label = Label::new(ChoiceKind::LastWords, Subject::World);
+        let steps = choices.choose(label, Draw::Odds { numerator: 2, denominator: 3, max: GRID });
+        if steps == 0 {
+            return false;
+        }
+        let index = index_of(ProcessId::JobManager);
+        let life = self.processes[index].incarnation;
+        let hold_ns = LAST_WORDS_NS + self.scenario.faults.spike_max_ns * steps / GRID;
+        self.processes[index].clogged_until_ns = self.now_ns + LAST_WORDS_NS + hold_ns;
+        self.tell_fault(FaultKind::DelaySpike, None);
+        let process = Some(ProcessId::JobManager);
+        let crash = PlannedFault::Crash { process, incarnation: Some(life), window: None };
+        self.schedule_fault(self.now_ns + LAST_WORDS_NS, crash);
+        true
     }
 
     /// A process dies with all its actors, timers and sessions. Frames that it had sent go on.

@@ -47,7 +47,15 @@ impl World {
         });
         let failover = matches!(kind, EventKind::FailoverStarted { .. });
         let mut event = Event { header, kind };
+        tracing::debug!(
+            virtual_time_ns = self.now_ns,
+            process = %event.header.process,
+            actor = %actor,
+            event = ?event.kind,
+        );
+        self.judging = true;
         self.judge.observe(&event);
+        self.judging = false;
         match &mut self.observed {
             Some(observed) => observed.push(event),
             None => {

@@ -104,7 +104,6 @@ impl World {
     /// Draws the plan of a run.
     pub(super) fn plan_faults(&mut self, choices: &mut dyn Choices) {
         let faults = self.scenario.faults;
-        let slots = faults.plan_until_ns / TIME_GRID_NS + 1;
         let plans = [
             (FaultKind::TaskFailure, faults.task_failures_max),
             (FaultKind::TaskManagerCrash, faults.task_manager_crashes_max),
@@ -112,7 +111,10 @@ impl World {
             (FaultKind::Partition, faults.partitions_max),
         ];
         for (kind, count) in plans {
-            for _ in 0..count {
+            for nth in 0..count {
+                // The first of a kind comes early enough to hit a job that nothing else has held up.
+                let until_ns = if nth == 0 { faults.plan_until_ns * 2 / 3 } else { faults.plan_until_ns };
+                let slots = until_ns / TIME_GRID_NS + 1;
                 let label = Label::new(ChoiceKind::FaultTime, Subject::Fault(kind));
                 let time = choices.choose(label, Draw::Below(slots));
                 if time > 0 {

@@ -13,7 +13,7 @@ use crate::scenario::NetworkSemantics;
 use splitrace_runtime::event::FaultKind;
 use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
 use splitrace_runtime::message::*;
-use splitrace_runtime::session::{Delivery, Frame, LinkId, SessionOutput};
+use splitrace_runtime::session::{Delivery, Frame, FrameBody, LinkId, SessionOutput};
 use std::sync::Arc;
 
 /// Jitters are drawn on so many steps.
@@ -25,6 +25,7 @@ pub(super) struct Network {
     count: usize,
     links: Vec<Link>,
     reorder_told: bool,
+    stale_leader_told: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +40,12 @@ struct Link {
 impl Network {
     pub fn new(task_managers: u32) -> Self {
         let count = 3 + task_managers as usize;
-        Self { count, links: vec![Link::default(); count * count], reorder_told: false }
+        Self {
+            count,
+            links: vec![Link::default(); count * count],
+            reorder_told: false,
+            stale_leader_told: false,
+        }
     }
 
     fn link(&mut self, from: ProcessId, to: ProcessId) -> &mut Link {
@@ -124,6 +130,8 @@ impl World {
         if !process.alive || process.incarnation != frame.to.incarnation {
             return;
         }
+        self.notice_stale_leader(&frame);
+        let process = &mut self.processes[index];
         let mut output = self.session_output.take().unwrap_or_default();
         let (actors, slots) = (&self.actors, &process.slots);
         let mut accept = |message: &Message| match message {
@@ -137,6 +145,20 @@ impl World {
         session.receive(frame, &mut accept, &mut output);
         self.perform_session(index, &mut output, choices);
         self.session_output = Some(output);
+    }
+
+    /// Tells, once a run, that a dead leader's words arrive after its successor got the lease: what fencing is for.
+    fn notice_stale_leader(&mut self, frame: &Frame) {
+        let from_leader =
+            frame.from.process == ProcessId::JobManager && matches!(frame.body, FrameBody::Data { .. });
+        if !from_leader || self.network.stale_leader_told {
+            return;
+        }
+        let leader = self.high_availability.leader();
+        if leader.is_some_and(|leader| leader.incarnation > frame.from.incarnation) {
+            self.network.stale_leader_told = true;
+            self.tell_fault(FaultKind::StaleLeader, None);
+        }
     }
 
     /// Sends a message through the session of a process.

@@ -22,7 +22,7 @@ const FAULT_KINDS: [FaultKind; 15] = [
     FaultKind::StoreSlow,
     FaultKind::Zombie,
     FaultKind::ThreadPause,
-    FaultKind::SecondFaultInRecovery,
+    FaultKind::StaleLeader,
 ];
 
 /// Every window.

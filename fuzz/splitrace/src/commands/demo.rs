@@ -24,7 +24,7 @@ struct DemoResult {
 /// Runs the demo.
 pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError> {
     let scenario = scenario(arguments)?;
-    let (report, mut story) = engine::tell_seed(&scenario, arguments.seed);
+    let (report, mut story) = engine::tell_to_the_end(&scenario, arguments.seed);
     let result = RunResult::of(Some(arguments.seed), &report);
     story.say(report.virtual_time_ns, result.records.line());
     let time_line: Vec<String> =
@@ -38,6 +38,9 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
     }
     if !result.verdict.clean {
         writeln!(text, "!!! {}", result.verdict.line()).expect("a string takes all");
+        for violation in report.violations.iter().skip(1) {
+            writeln!(text, "!!! and {violation}").expect("a string takes all");
+        }
     } else if result.verdict.outcome != "passed" {
         writeln!(text, "{}, as this mode promises no more: {}", result.verdict.line(), result.promise)
             .expect("a string takes all");

@@ -60,7 +60,7 @@ fn replay_file(path: &Path) -> Result<Told, CommandError> {
     let file = ReplayFile::read(path)
         .map_err(|error| CommandError::BadReplayFile { path: path.to_owned(), message: error.to_string() })?;
     let told = engine::tell_recorded(&file.scenario, &file.choices);
-    if let Some(difference) = engine::difference(&file, &told.0) {
+    if let Some(difference) = file.difference(&told.0) {
         let build = env!("CARGO_PKG_VERSION");
         let other = if file.splitrace == build {
             String::new()
@@ -77,7 +77,7 @@ fn replay_seed(source: &ScenarioSource, seed: u64, command: &str) -> Result<Told
     let scenario = source.scenario(seed);
     let told = engine::tell_seed(&scenario, seed);
     let unwatched = engine::replay_file(&scenario, seed);
-    match engine::difference(&unwatched, &told.0) {
+    match unwatched.difference(&told.0) {
         Some(difference) => Err(CommandError::NotReproduced(difference)),
         None => Ok((command.to_owned(), Some(seed), told)),
     }

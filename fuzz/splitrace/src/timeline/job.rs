@@ -8,10 +8,10 @@ use splitrace_runtime::message::{ExecutionState, JobResult};
 /// The row of an event that a source coordinator emitted.
 pub(super) fn coordinator_row(kind: &EventKind, operator: OperatorUid, pull: bool) -> Option<Line> {
     let said = match kind {
-        EventKind::EnumeratorStarted { pending, restored } => match restored {
-            None => format!("start, pending={}", positions(pending)),
-            Some(restored) => format!("start from {restored}, pending={}", positions(pending)),
-        },
+        EventKind::EnumeratorStarted { restored: Some(restored), pending } => {
+            format!("start from {restored}, pending={}", positions(pending))
+        }
+        EventKind::SplitsDiscovered { splits } => format!("start, pending={}", positions(splits)),
         EventKind::ReaderRegistered { attempt, reported } if reported.is_empty() => {
             format!("addReader({})", subtask_name(attempt.subtask))
         }
@@ -211,10 +211,10 @@ fn subtask_names(subtasks: &[SubtaskId]) -> String {
 /// The faults that end something are turns of the story; those of single messages are many.
 const fn fault_weight(fault: FaultKind) -> Weight {
     match fault {
+        FaultKind::MessageReorder => Weight::Detail,
         FaultKind::DelaySpike
         | FaultKind::MessageLoss
         | FaultKind::MessageDuplicate
-        | FaultKind::MessageReorder
         | FaultKind::StoreSlow
         | FaultKind::StoreUnavailable
         | FaultKind::ThreadPause => Weight::Step,
@@ -238,7 +238,7 @@ const fn fault_sentence(fault: FaultKind) -> &'static str {
         FaultKind::StoreSlow => "the store is slow",
         FaultKind::Zombie => "an execution that should be gone goes on",
         FaultKind::ThreadPause => "a thread stands still",
-        FaultKind::SecondFaultInRecovery => "and that inside the recovery from another fault",
+        FaultKind::StaleLeader => "a dead leader's words arrive after its successor's",
     }
 }
 

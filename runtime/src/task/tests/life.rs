@@ -2,10 +2,13 @@
 
 use super::harness::*;
 use crate::actor::{Actor, Outbox, TurnDecision};
-use crate::config::SinkKind;
+use crate::api::source::SimpleVersionedSerializer;
+use crate::config::{AssignmentPolicy, SinkKind, SourceConfig};
+use crate::connectors::range_source::{RangeSource, RangeSplitSerializer};
+use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::message::*;
-use crate::task::TaskStatus;
+use crate::task::{Task, TaskStatus};
 
 #[test]
 fn a_first_attempt_registers_before_it_asks_and_then_runs() {
@@ -175,4 +178,27 @@ fn the_coordinated_operator_keeps_its_last_event_across_a_restore() {
         event: OperatorEvent::NoMoreSplits,
     });
     assert!(next.task.has_ended(), "an event for a stranger ends the task");
+}
+
+#[test]
+fn the_range_reader_goes_through_the_whole_chain() {
+    let mut bench = Bench::created(descriptor(SinkKind::Transactional));
+    bench.task = Task::new(descriptor(SinkKind::Transactional));
+    let plan =
+        SourceConfig { split_count: 1, records_per_split: 5, policy: AssignmentPolicy::Pull, bounded: true };
+    let defects = DefectSet::NONE;
+    let source = RangeSource { operator: OperatorUid(0), plan, record_interval_ns: 80, defects };
+    let at = source.plan_splits()[0].at;
+    bench.run();
+    bench.answer_all();
+    let bytes = RangeSplitSerializer.serialize(&source.plan_splits()[0]);
+    bench.event(OperatorEvent::AddSplits(vec![SplitPayload { at, version: 1, bytes }]));
+    bench.event(OperatorEvent::NoMoreSplits);
+    bench.read(6);
+    bench.answer_all();
+    bench.trigger(1);
+    bench.complete(1);
+    bench.answer_all();
+    let lines = bench.lines_of(&["SplitFinished", "EndOfInput", "commit", "state Finished"]);
+    assert_eq!(lines, ["SplitFinished", "EndOfInput", "commit s0-chk1", "state Finished 1"]);
 }
