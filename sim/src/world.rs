@@ -349,7 +349,6 @@ impl World {
         self.high_availability.fingerprint(hasher);
         self.store.fingerprint(hasher);
         self.judge.fingerprint(hasher);
-        let mut hasher = hasher;
         (self.healed, self.budget).hash(&mut hasher);
     }
 }
