@@ -274,7 +274,7 @@ mod tests {
         }
         subjects.extend(actors.into_iter().map(Subject::Actor));
         subjects.extend([Window::MarkToClose, Window::SplitEndToFinish].map(Subject::Window));
-        subjects.extend([FaultKind::TaskFailure, FaultKind::SecondFaultInRecovery].map(Subject::Fault));
+        subjects.extend([FaultKind::TaskFailure, FaultKind::ThreadPause].map(Subject::Fault));
         subjects.extend(numbers.map(Subject::Number));
         let kinds = [ChoiceKind::Latency, ChoiceKind::FrameFault, ChoiceKind::Schedule];
         let labels: BTreeSet<Label> = kinds
