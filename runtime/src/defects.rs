@@ -36,7 +36,7 @@ pub struct DefectEntry {
 }
 
 macro_rules! registry {
-    ($($(#[$meta:meta])* $variant:ident = $id:literal, $sentence:literal, [$($code:literal),+], $reference:literal, $kind:ident;)+) => {
+    ($($variant:ident = $id:literal, $sentence:literal, [$($code:literal),+], $reference:literal, $kind:ident;)+) => {
         /// A switchable defect.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         pub enum Defect {

@@ -1,5 +1,6 @@
 //! The same scenario and choices are the same run: twice, the thousandth time, on another thread, and on the day on which
-//! the snapshot was taken. (Across processes and build profiles: `fuzz/splitrace/tests/hashes.rs`, `ci/compare_profiles.sh`.)
+//! the snapshot was taken. (Across processes and build profiles: `fuzz/splitrace/tests/hashes.rs` and
+//! `ci/compare_profiles.sh`.)
 
 use splitrace_invariants::{Code, compare};
 use splitrace_runtime::defects::{Defect, DefectSet};

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 const FILE_LINES_MAX: usize = 600;
 const FILE_LINES_MEDIAN_MAX: usize = 200;
 const FUNCTION_LINES_MAX: usize = 70;
-const COLUMNS_MAX: usize = 120;
+/// rustfmt holds code at 110; this is for prose in comments, which it leaves alone.
+const COLUMNS_MAX: usize = 124;
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim lies in the workspace").to_owned()
@@ -64,6 +65,10 @@ fn functions(text: &str) -> Vec<(String, usize)> {
         if !is_function || code.ends_with(';') || code.ends_with('}') {
             continue;
         }
+        let opens = lines[start..].iter().find(|later| later.ends_with('{') || later.ends_with(';'));
+        if opens.is_none_or(|line| line.ends_with(';')) {
+            continue;
+        }
         let closing = format!("{}}}", " ".repeat(indent));
         if let Some(length) = lines[start..].iter().position(|later| *later == closing) {
             let name = code.split('(').next().unwrap_or(code).to_owned();
@@ -104,7 +109,8 @@ fn nothing_is_left_lying_about() {
     for (path, text) in sources() {
         for (number, line) in text.lines().enumerate() {
             let place = format!("{}:{}", path.display(), number + 1);
-            if line.chars().count() > COLUMNS_MAX {
+            let is_literal = line.contains('"');
+            if line.chars().count() > COLUMNS_MAX && !is_literal {
                 complaints.push(format!("{place}: {} columns", line.chars().count()));
             }
             // Split, so that this file does not find itself.
@@ -130,8 +136,8 @@ fn every_file_is_somebodys_module() {
         if root || ["tests", "benches", "examples"].contains(&parent) {
             continue;
         }
-        let declaration = format!("mod {stem};");
-        if !files.iter().any(|(_, text)| text.contains(&declaration)) {
+        let declarations = [format!("mod {stem};"), format!("#[path = \"{stem}.rs\"]")];
+        if !files.iter().any(|(_, text)| declarations.iter().any(|declared| text.contains(declared))) {
             complaints.push(path.display().to_string());
         }
     }

@@ -211,6 +211,7 @@ impl Process {
     /// Puts a delivered message where it is for.
     pub(crate) fn deliver(&mut self, delivery: Delivery) {
         let Delivery { from, cause_sequence, message, .. } = delivery;
+        let message = Arc::unwrap_or_clone(message);
         if self.outside.is_some() {
             self.calls.push_back(Call { from, cause_sequence, message });
             return;

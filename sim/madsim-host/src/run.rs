@@ -191,8 +191,9 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
         return Outcome::Deadlocked { waiting };
     };
     let end = RunEnd { job_ended: result.clone(), stop, at };
-    if let Err(violation) = court.judge_mut().checkers_mut().finish(&end) {
-        return Outcome::Violated(violation);
+    court.judge_mut().finish(&end);
+    if let Some(violation) = court.judge().violation() {
+        return Outcome::Violated(violation.clone());
     }
     match result {
         _ if stop == RunStop::StepLimit => Outcome::StepLimit { steps: court.turns() },

@@ -169,7 +169,10 @@ impl OperatorCoordinatorHolder {
     }
 
     pub(super) fn checkpoints_awaiting(&self, id: OperatorEventId) -> Vec<CheckpointId> {
-        let awaits = |checkpoint: &CoordinatorCheckpoint| matches!(checkpoint, CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. } if unconfirmed.contains(&id));
+        let awaits = |checkpoint: &CoordinatorCheckpoint| match checkpoint {
+            CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. } => unconfirmed.contains(&id),
+            _ => false,
+        };
         self.checkpoints.iter().filter(|(_, checkpoint)| awaits(checkpoint)).map(|(id, _)| *id).collect()
     }
 }
