@@ -145,11 +145,11 @@ pub enum Window {
     SplitEndToFinish,
 }
 
-/// What happened. The invariants that read a kind stand in brackets.
+/// What happened. Each kind names the invariants that read it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum EventKind {
     // ---- leadership and the job
-    /// The high-availability service granted the lease. [K2, S3]
+    /// The high-availability service granted the lease. Read by K2, S3.
     LeaderGranted {
         /// The new leader's epoch.
         epoch: LeaderEpoch,
@@ -159,12 +159,12 @@ pub enum EventKind {
         /// Why.
         cause: String,
     },
-    /// The checkpoint-id counter was raised durably. [K2]
+    /// The checkpoint-id counter was raised durably. Read by K2.
     CounterRaised {
         /// To this.
         checkpoint: CheckpointId,
     },
-    /// The high-availability service stored the job's result. [S4, C1, C2, R1]
+    /// The high-availability service stored the job's result. Read by S4, C1, C2, R1.
     JobEnded {
         /// The result.
         result: JobResult,
@@ -178,7 +178,7 @@ pub enum EventKind {
         /// Why.
         cause: String,
     },
-    /// The job master sends a task to a task manager; the attempt is the current one of its subtask. [S1, S3, R1]
+    /// The job master sends a task to a task manager; the attempt is the current one of its subtask. Read by S1, S3, R1.
     TaskDeployed {
         /// The execution.
         attempt: ExecutionAttemptId,
@@ -187,7 +187,7 @@ pub enum EventKind {
         /// The checkpoint that it restores.
         restored: Option<CheckpointId>,
     },
-    /// The job master learnt or decided that an execution changed its state. [S1, S3, S4]
+    /// The job master learnt or decided that an execution changed its state. Read by S1, S3, S4.
     TaskStateChanged {
         /// The execution.
         attempt: ExecutionAttemptId,
@@ -198,14 +198,14 @@ pub enum EventKind {
     },
 
     // ---- enumerator and coordinator thread
-    /// The enumerator was created or restored, and started. [S1]
+    /// The enumerator was created or restored, and started. Read by S1.
     EnumeratorStarted {
         /// The splits that it holds.
         pending: Vec<SplitPosition>,
         /// The checkpoint it was restored from.
         restored: Option<CheckpointId>,
     },
-    /// The enumerator discovered splits; a restored one does not repeat them. [S1, R1, C2]
+    /// The enumerator discovered splits; a restored one does not repeat them. Read by S1, R1, C2.
     SplitsDiscovered {
         /// At their start.
         splits: Vec<SplitPosition>,
@@ -215,7 +215,7 @@ pub enum EventKind {
         /// The execution that sent it.
         attempt: ExecutionAttemptId,
     },
-    /// A reader registered. [S3]
+    /// A reader registered. Read by S3.
     ReaderRegistered {
         /// The execution.
         attempt: ExecutionAttemptId,
@@ -227,7 +227,7 @@ pub enum EventKind {
         /// The execution.
         attempt: ExecutionAttemptId,
     },
-    /// An assignment is recorded in the tracker (breakpoint). [S1, B1]
+    /// An assignment is recorded in the tracker (breakpoint). Read by S1, B1.
     SplitsAssigned {
         /// To this execution.
         attempt: ExecutionAttemptId,
@@ -239,19 +239,19 @@ pub enum EventKind {
         /// The execution.
         attempt: ExecutionAttemptId,
     },
-    /// The tracker filed the uncheckpointed assignments under a checkpoint (breakpoint). [B1]
+    /// The tracker filed the uncheckpointed assignments under a checkpoint (breakpoint). Read by B1.
     AssignmentsFiled {
         /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// The enumerator took its snapshot. [S1, S2]
+    /// The enumerator took its snapshot. Read by S1, S2.
     EnumeratorSnapshotTaken {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// The splits that it holds.
         pending: Vec<SplitPosition>,
     },
-    /// A subtask is reset; its later assignments go back to the enumerator (breakpoint). [S1, S3]
+    /// A subtask is reset; its later assignments go back to the enumerator (breakpoint). Read by S1, S3.
     SplitsGivenBack {
         /// The subtask.
         subtask: SubtaskId,
@@ -269,7 +269,7 @@ pub enum EventKind {
     },
 
     // ---- holder and gateways (main thread)
-    /// Every gateway of the operator was marked for a checkpoint. [S2]
+    /// Every gateway of the operator was marked for a checkpoint. Read by S2.
     GatewaysMarked {
         /// The operator.
         operator: OperatorUid,
@@ -277,14 +277,14 @@ pub enum EventKind {
         checkpoint: CheckpointId,
     },
     /// Every gateway of the operator was closed: what is sent from here on belongs behind the barrier (breakpoint).
-    /// [S2]
+    /// Read by S2.
     GatewaysClosed {
         /// The operator.
         operator: OperatorUid,
         /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// The gateway of one subtask opened for a checkpoint (breakpoint). [S2, B1]
+    /// The gateway of one subtask opened for a checkpoint (breakpoint). Read by S2, B1.
     GatewayOpened {
         /// The operator.
         operator: OperatorUid,
@@ -295,7 +295,7 @@ pub enum EventKind {
         /// How many blocked events it let go.
         released: u32,
     },
-    /// A gateway kept an event back. [B1]
+    /// A gateway kept an event back. Read by B1.
     OperatorEventBlocked {
         /// The operator.
         operator: OperatorUid,
@@ -307,7 +307,7 @@ pub enum EventKind {
         checkpoint: CheckpointId,
     },
     /// The holder sent an event out. An event that was blocked keeps the number it was given when the coordinator
-    /// sent it. [S2, S3]
+    /// sent it. Read by S2, S3.
     OperatorEventReleased {
         /// The operator.
         operator: OperatorUid,
@@ -327,7 +327,7 @@ pub enum EventKind {
     },
 
     // ---- checkpoint coordinator (main thread)
-    /// A checkpoint begins. [K2, K1]
+    /// A checkpoint begins. Read by K2, K1.
     CheckpointTriggered {
         /// The checkpoint.
         checkpoint: CheckpointId,
@@ -337,7 +337,7 @@ pub enum EventKind {
         /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// The coordinator counted a subtask's acknowledgement. [S2]
+    /// The coordinator counted a subtask's acknowledgement. Read by S2.
     CheckpointAcknowledged {
         /// The checkpoint.
         checkpoint: CheckpointId,
@@ -346,21 +346,21 @@ pub enum EventKind {
         /// Whether it was the last one that was awaited.
         last: bool,
     },
-    /// A checkpoint was given up. [C3, K1]
+    /// A checkpoint was given up. Read by C3, K1.
     CheckpointAborted {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// Why.
         reason: String,
     },
-    /// The store applied the add: the checkpoint is complete. [S1, S2, R1, C2, C3, K2]
+    /// The store applied the add: the checkpoint is complete. Read by S1, S2, R1, C2, C3, K2.
     CheckpointCompleted {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// What it holds. Boxed, since it would make every event four times as large.
         contents: Box<CheckpointContents>,
     },
-    /// The job master picked the checkpoint that a failover restores. [S1, R1]
+    /// The job master picked the checkpoint that a failover restores. Read by S1, R1.
     RestorePointChosen {
         /// The checkpoint.
         checkpoint: Option<CheckpointId>,
@@ -371,22 +371,22 @@ pub enum EventKind {
     },
 
     // ---- the task thread
-    /// The task restored its state, before it registers. [S1, S2]
+    /// The task restored its state, before it registers. Read by S1, S2.
     TaskRestored {
         /// The checkpoint.
         checkpoint: Option<CheckpointId>,
     },
-    /// A restored split went to the reader (breakpoint). [S1, R1]
+    /// A restored split went to the reader (breakpoint). Read by S1, R1.
     SplitRestored {
         /// The split.
         split: SplitPosition,
     },
-    /// A newly assigned split went to the reader (breakpoint). [S1]
+    /// A newly assigned split went to the reader (breakpoint). Read by S1.
     SplitAdded {
         /// The split.
         split: SplitPosition,
     },
-    /// The task handled an operator event. [S2, S3]
+    /// The task handled an operator event. Read by S2, S3.
     OperatorEventHandled {
         /// The operator.
         operator: OperatorUid,
@@ -395,34 +395,34 @@ pub enum EventKind {
     },
     /// The reader was told that no split will come.
     NoMoreSplitsNoticed,
-    /// The reader handed records on. [S1, S4, S5, R1]
+    /// The reader handed records on. Read by S1, S4, S5, R1.
     RecordsEmitted {
         /// The records.
         range: OffsetRange,
     },
-    /// The user function dropped records on purpose. [R1, C2]
+    /// The user function dropped records on purpose. Read by R1, C2.
     RecordsFiltered {
         /// The records.
         range: OffsetRange,
     },
-    /// The writer took records. [S5, R1]
+    /// The writer took records. Read by S5, R1.
     RecordsWritten {
         /// Into this transaction.
         transaction: TransactionName,
         /// The records.
         range: OffsetRange,
     },
-    /// The task thread knows that a split is at its end; the reader's later snapshots do not hold it. [S1, S4]
+    /// The task thread knows that a split is at its end; the reader's later snapshots do not hold it. Read by S1, S4.
     SplitFinished {
         /// The split.
         split: SplitId,
     },
-    /// The task began its part of a checkpoint: the barrier passes, nothing of it is done yet. [S2]
+    /// The task began its part of a checkpoint: the barrier passes, nothing of it is done yet. Read by S2.
     BarrierHandled {
         /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// The writer prepared a transaction (breakpoint). Also told when there is nothing in it. [R1, K2]
+    /// The writer prepared a transaction (breakpoint). Also told when there is nothing in it. Read by R1, K2.
     TransactionPrepared {
         /// The transaction.
         transaction: TransactionName,
@@ -431,16 +431,16 @@ pub enum EventKind {
         /// At the end of the input, not for a checkpoint.
         end_of_input: bool,
     },
-    /// The reader's state went into the snapshot. [S1, S2]
+    /// The reader's state went into the snapshot. Read by S1, S2.
     ReaderSnapshotTaken {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// The splits that it holds.
         splits: Vec<SplitPosition>,
     },
-    /// The reader returned END_OF_INPUT and the writer was flushed. [S4]
+    /// The reader returned END_OF_INPUT and the writer was flushed. Read by S4.
     EndOfInput,
-    /// The task was told that a checkpoint is complete. [C3]
+    /// The task was told that a checkpoint is complete. Read by C3.
     CompletionNoticed {
         /// The checkpoint.
         checkpoint: CheckpointId,
@@ -450,7 +450,7 @@ pub enum EventKind {
         /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// The committer asked the store to commit (breakpoint). [S3, C3]
+    /// The committer asked the store to commit (breakpoint). Read by S3, C3.
     CommitRequested {
         /// The transaction.
         transaction: TransactionName,
@@ -461,7 +461,7 @@ pub enum EventKind {
         /// Whether a restored checkpoint held it (breakpoint 're-commit').
         recommit: bool,
     },
-    /// The committer learnt what became of a commit. [C2]
+    /// The committer learnt what became of a commit. Read by C2.
     CommitAnswered {
         /// The transaction.
         transaction: TransactionName,
@@ -475,7 +475,7 @@ pub enum EventKind {
         /// How often it was tried before.
         retries: u32,
     },
-    /// The committer has done with a checkpoint: all its committables are answered. [C2]
+    /// The committer has done with a checkpoint: all its committables are answered. Read by C2.
     CommitsSettled {
         /// The checkpoint that was complete.
         checkpoint: CheckpointId,
@@ -487,7 +487,7 @@ pub enum EventKind {
         /// At this record.
         record: u64,
     },
-    /// The task's thread ended by itself. [S1, S3]
+    /// The task's thread ended by itself. Read by S1, S3.
     TaskEnded {
         /// FINISHED or FAILED.
         state: ExecutionState,
@@ -511,21 +511,21 @@ pub enum EventKind {
     },
 
     // ---- the outside store's ledger
-    /// A transactional writer recovered: older fences are refused from here on. [S3]
+    /// A transactional writer recovered: older fences are refused from here on. Read by S3.
     WriterFenced {
         /// The writer.
         writer: SubtaskId,
         /// The newest fence.
         fence: Fence,
     },
-    /// A transaction was opened. [S3, K2]
+    /// A transaction was opened. Read by S3, K2.
     TransactionBegun {
         /// The transaction.
         transaction: TransactionName,
         /// The asker's fence.
         fence: Fence,
     },
-    /// Records were written into an open transaction. [S3]
+    /// Records were written into an open transaction. Read by S3.
     TransactionWritten {
         /// The transaction.
         transaction: TransactionName,
@@ -534,7 +534,7 @@ pub enum EventKind {
         /// The records.
         records: RecordRanges,
     },
-    /// A transaction became durable. [S3, R1]
+    /// A transaction became durable. Read by S3, R1.
     TransactionDurable {
         /// The transaction.
         transaction: TransactionName,
@@ -543,14 +543,14 @@ pub enum EventKind {
         /// Its records.
         records: RecordRanges,
     },
-    /// Open or prepared work was rolled back. [S3]
+    /// Open or prepared work was rolled back. Read by S3.
     TransactionRolledBack {
         /// The transaction.
         transaction: TransactionName,
         /// Whether it had been prepared.
         prepared: bool,
     },
-    /// Records became visible: the one thing that cannot be undone. [C1, C2, C3, K2, R1, S3]
+    /// Records became visible: the one thing that cannot be undone. Read by C1, C2, C3, K2, R1, S3.
     BecameVisible {
         /// Under this name.
         transaction: TransactionName,
@@ -566,7 +566,7 @@ pub enum EventKind {
         /// Under this name.
         transaction: TransactionName,
     },
-    /// A call was refused because of its fence. [S3]
+    /// A call was refused because of its fence. Read by S3.
     StoreRefused {
         /// The transaction.
         transaction: TransactionName,
@@ -580,12 +580,12 @@ pub enum EventKind {
         /// Its address.
         address: ProcessAddress,
     },
-    /// A process died with all its actors. [S1, S3]
+    /// A process died with all its actors. Read by S1, S3.
     ProcessCrashed {
         /// Its address.
         address: ProcessAddress,
     },
-    /// An execution ended without a word: it was stopped, or its zombie time is over. [S1]
+    /// An execution ended without a word: it was stopped, or its zombie time is over. Read by S1.
     ExecutionGone {
         /// The execution.
         attempt: ExecutionAttemptId,
@@ -597,7 +597,7 @@ pub enum EventKind {
         /// Inside which window, when it was aimed at one.
         window: Option<Window>,
     },
-    /// Faults stop here: what follows must come to its end. [S4, K1]
+    /// Faults stop here: what follows must come to its end. Read by S4, K1.
     Healed,
 }
 
