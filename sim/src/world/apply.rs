@@ -305,7 +305,9 @@ impl World {
     fn window_delay(&self, window: Window, choices: &mut dyn Choices) -> u64 {
         let label = Label::new(ChoiceKind::WindowDelay, Subject::Window(window));
         let steps = 1 + choices.choose(label, Draw::Below(GRID));
-        self.scenario.faults.spike_max_ns * steps / GRID
+        // An add is in doubt only after its call was sent as often as it may be, so this delay must outlast that.
+        let outlasting = if window == Window::LastAcknowledgeToAdd { 4 } else { 1 };
+        self.scenario.faults.spike_max_ns * steps * outlasting / GRID
     }
 
     fn task_manager_of(&self, attempt: ExecutionAttemptId) -> Option<ProcessId> {

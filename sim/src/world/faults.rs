@@ -173,6 +173,7 @@ impl World {
             | Window::FailureToReset
             | Window::ResetToRegistration
             | Window::RegistrationToAssignment
+            | Window::LastAcknowledgeToAdd
             | Window::SplitEndToFinish => Odds { numerator: odds.numerator * 3, ..odds },
             _ => odds,
         };
