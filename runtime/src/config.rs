@@ -123,7 +123,8 @@ pub struct TaskConfig {
 pub struct UserFailure {
     /// The offset of the record.
     pub record: u64,
-    /// Only attempts with a number below this one fail; it is 1 in the demo.
+    /// Only attempts with a number below this one fail, and only so many times in the whole job (a host sees to that);
+    /// it is 1 in the demo.
     pub attempts_below: u32,
     /// At which moment of the record's journey.
     pub moment: FailureMoment,

@@ -99,10 +99,10 @@ registry! {
         ["S3"], "Kafka fencing (cf. ENG-07)", Planted;
     InDoubtAddTreatedAsAbort = "in-doubt-add-treated-as-abort",
         "a checkpoint whose add had no answer is aborted instead of ending the leader's term",
-        ["S1", "S3", "R1", "C1", "C2", "K2"], "ruling on completion", Planted;
+        ["S1", "S3", "R1", "C1", "C2", "K2"], "completion is decided by the store (docs/design.md)", Planted;
     CounterRestartsAtRestored = "counter-restarts-at-restored",
         "a new leader counts checkpoints from the restored one instead of from the durable counter",
-        ["K2"], "ruling on completion", Planted;
+        ["K2"], "completion is decided by the store (docs/design.md)", Planted;
     ReaderSnapshotsAhead = "reader-snapshots-ahead",
         "the reader's snapshot names the position behind the record that is still to be read",
         ["R1", "C2"], "made up for R1", Planted;

@@ -2,7 +2,7 @@
 //!
 //! Fencing: a message of an older epoch than the newest known one is refused, and so is a deployment of an attempt
 //! that is not newer than every attempt of that subtask seen in this epoch. A newer leader ends all tasks of older
-//! epochs before anything else (ruling 18). INITIALIZING, RUNNING and FINISHED are told by the task itself, in the
+//! epochs before anything else. INITIALIZING, RUNNING and FINISHED are told by the task itself, in the
 //! stream of its events; FAILED and CANCELED come from here, because the task's thread is gone by then.
 //!
 //! Refused: answering a heartbeat question of the job master (the side that falls silent is the one that must speak),

@@ -182,6 +182,7 @@ impl FaultConfig {
             || self.frame.numerator > 0
             || self.outside.numerator > 0
             || self.pause.numerator > 0
+            || self.window.numerator > 0
     }
 }
 

@@ -57,6 +57,7 @@ pub struct World {
     network_timer_settings: u64,
     judge: Judge,
     judging: bool,
+    user_failure_count: u32,
     observed: Option<Vec<Event>>,
     outbox: Outbox,
     /// Reused by every call of a session, unless one comes inside another.
@@ -102,6 +103,7 @@ impl World {
             network_timer_settings: 0,
             judge: Judge::new(&setup),
             judging: false,
+            user_failure_count: 0,
             observed: None,
             outbox: Outbox::new(),
             session_output: None,
@@ -297,6 +299,10 @@ impl World {
             self.actors[slot].body.enqueue(Mail::Main(MainMail::Cancel));
             self.schedule_turn(slot, choices);
         }
+        if self.judge.job_result().is_none() {
+            // A leader may die with the wish; the user asks again until the job has ended.
+            self.pending.push(self.now_ns + CANCEL_AGAIN_NS, tie(6, 0), Item::CancelJob);
+        }
     }
 
     fn heal(&mut self, choices: &mut dyn Choices) {
@@ -334,6 +340,8 @@ impl World {
     }
 }
 
+/// A user who wants a job cancelled asks again after this time.
+const CANCEL_AGAIN_NS: u64 = 200_000_000;
 /// How long a turn takes.
 const TURN_NS: u64 = 1_000;
 /// A pause is so many parts of the longest one.

@@ -39,7 +39,7 @@ impl MainThread {
         }
     }
 
-    /// No checkpoint begins while a region is down (FACT 94) or an attempt has not registered (ruling on streams).
+    /// No checkpoint begins while a region is down (FACT 94) or an attempt has not registered.
     fn can_checkpoint(&self) -> bool {
         self.is_job_active() && self.failovers.active.is_empty() && self.graph.is_checkpointable()
     }
@@ -228,7 +228,7 @@ impl MainThread {
         }
     }
 
-    /// Accepts each FINISHED whose acknowledgements have arrived (ruling on streams). The wait is bounded: a checkpoint
+    /// Accepts each FINISHED whose acknowledgements have arrived. The wait is bounded: a checkpoint
     /// whose acknowledgement or decline is lost expires. A checkpoint that the subtask will never see a barrier of cannot
     /// complete any more and is aborted; that is no failure of the job's.
     pub(super) fn accept_finished(&mut self, out: &mut Outbox) {

@@ -83,7 +83,7 @@ impl MainThread {
     }
 
     /// Deploys new executions of these subtasks, restored from the latest completed checkpoint. What had wholly finished
-    /// in it is restored as finished and not run (ruling on restored-as-finished).
+    /// in it is restored as finished and not run.
     pub(super) fn deploy(&mut self, subtasks: &[SubtaskId], out: &mut Outbox) {
         debug_assert!(subtasks.is_sorted(), "deployed in subtask order");
         for subtask in subtasks {

@@ -8,7 +8,7 @@
 //!
 //! Aborts come first because a reset that finds a marked or closed gateway is what breaks Flink's holder (FACTS 25-27). No
 //! restore point is chosen while an add is under way: the checkpoint may be complete already, and then commits of it are
-//! too (ruling on completion). A regional failover leaves the coordinators alive, a global one replaces them.
+//! too. A regional failover leaves the coordinators alive, a global one replaces them.
 
 use super::execution::{Execution, Phase};
 use super::main_thread::{JobStatus, MainThread};

@@ -1,4 +1,4 @@
-//! A task's mailbox: one FIFO for operator events, triggers, notices, replies and timers (ruling 4).
+//! A task's mailbox: one FIFO for operator events, triggers, notices, replies and timers.
 //!
 //! A task that waits for the store leaves other mail where it is, in order, as a blocked thread does. Refused: a queue
 //! of its own for the store's replies; a running task must see them in their order among the other mail.

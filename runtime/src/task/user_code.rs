@@ -24,6 +24,12 @@ impl UserCode {
         Self { armed, prepared: false }
     }
 
+    /// The failure has come as often as it is meant to, here or elsewhere in the job.
+    pub const fn disarm(&mut self) {
+        self.armed = None;
+        self.prepared = false;
+    }
+
     /// Where a batch is cut, and the failure that cuts it: an exception at record k leaves those before it handed on
     /// and written. At [`FailureMoment::Write`] the writer has taken the record itself too.
     #[must_use]

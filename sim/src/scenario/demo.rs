@@ -85,7 +85,7 @@ impl Scenario {
             limits: Limits {
                 steps_max: 200_000,
                 virtual_time_max_ns: 120 * SECOND_NS,
-                no_progress_max_ns: 20 * SECOND_NS,
+                no_progress_max_ns: 40 * SECOND_NS,
                 settle_ns: SECOND_NS / 2,
             },
             network: demo_network(),

@@ -103,6 +103,27 @@ impl Scenario {
         self.validate_surroundings()
     }
 
+    /// The longest that anything may take by itself: a job that is silent for less than this is not stuck.
+    fn slowest_ns(&self) -> u64 {
+        let (job, faults) = (&self.job, &self.faults);
+        let tasks = job
+            .vertices
+            .iter()
+            .flat_map(|vertex| [vertex.task.store_timeout_ns, vertex.task.record_interval_ns]);
+        let delays = [
+            job.restart.delay_ns,
+            job.heartbeat.timeout_ns,
+            job.checkpointing
+                .map_or(0, |checkpointing| checkpointing.timeout_ns.max(checkpointing.interval_ns)),
+            faults.down_time_max_ns,
+            faults.partition_max_ns,
+            faults.spike_max_ns,
+            faults.pause_max_ns,
+            self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns),
+        ];
+        delays.into_iter().chain(tasks).max().unwrap_or(0)
+    }
+
     fn validate_surroundings(&self) -> Result<(), ScenarioError> {
         let wrong = |place, message: &str| Err(ScenarioError::Value { place, message: message.to_owned() });
         let faults = &self.faults;
@@ -136,6 +157,12 @@ impl Scenario {
         }
         if self.limits.steps_max == 0 || self.limits.virtual_time_max_ns == 0 {
             return wrong("limits", "steps_max and virtual_time_max_ns are at least 1");
+        }
+        let slowest_ns = self.slowest_ns();
+        if self.limits.no_progress_max_ns < slowest_ns.saturating_mul(3) {
+            let message =
+                format!("at least three times the longest configured delay, which is {slowest_ns} ns");
+            return wrong("limits.no_progress_max_ns", &message);
         }
         let bounded = self.job.vertices.iter().all(|vertex| vertex.source.bounded);
         if !bounded && self.cancel_after_ns.is_none() {

@@ -10,6 +10,7 @@ use super::faults::opened_window;
 use super::process::{ActorBody, index_of};
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessId};
+use std::sync::Arc;
 
 /// A window that an event opened.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,9 @@ impl World {
             })
         });
         let failover = matches!(kind, EventKind::FailoverStarted { .. });
+        if matches!(kind, EventKind::UserFailure { .. }) {
+            self.user_code_failed();
+        }
         let mut event = Event { header, kind };
         tracing::debug!(
             virtual_time_ns = self.now_ns,
@@ -74,6 +78,22 @@ impl World {
             Some((window, attempt)) => Some(Opened { window: Some(window), attempt, failover }),
             None if failover => Some(Opened { window: None, attempt: None, failover }),
             None => None,
+        }
+    }
+
+    /// User code threw: as often as it is meant to in the whole job, whichever subtask meets the record.
+    fn user_code_failed(&mut self) {
+        self.user_failure_count += 1;
+        for actor in &mut self.actors {
+            if let ActorBody::Task(task) = &mut actor.body
+                && task
+                    .descriptor()
+                    .config
+                    .user_failure
+                    .is_some_and(|failure| failure.attempts_below <= self.user_failure_count)
+            {
+                Arc::make_mut(task).disarm_user_failure();
+            }
         }
     }
 

@@ -91,7 +91,12 @@ impl World {
             Effect::ResetSession { peer } => self.reset_session(process, peer, choices),
             Effect::StartTask(descriptor) => {
                 let (attempt, epoch) = (descriptor.attempt, descriptor.leader_epoch);
-                let body = ActorBody::Task(Arc::new(Task::new(*descriptor)));
+                let mut task = Task::new(*descriptor);
+                let planted = task.descriptor().config.user_failure;
+                if planted.is_some_and(|failure| failure.attempts_below <= self.user_failure_count) {
+                    task.disarm_user_failure();
+                }
+                let body = ActorBody::Task(Arc::new(task));
                 let started = self.add_actor(ActorId::Task(attempt), process, epoch, body);
                 self.schedule_turn(started, choices);
             }
