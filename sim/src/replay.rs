@@ -129,7 +129,11 @@ impl ReplayFile {
         let mut text = serde_json::to_string_pretty(self).expect("a replay file has only plain data");
         text.push('\n');
         let mut file = std::fs::File::create_new(path).map_err(io)?;
-        file.write_all(text.as_bytes()).map_err(io)
+        file.write_all(text.as_bytes()).map_err(|source| {
+            // Half a file would look like a result and take its name.
+            let _ = std::fs::remove_file(path);
+            io(source)
+        })
     }
 
     /// Where another run of it differs in verdict or hash, in a sentence; `None` when it is reproduced.

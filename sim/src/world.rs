@@ -53,6 +53,7 @@ pub struct World {
     healed: bool,
     step_count: u64,
     event_step_count: u64,
+    heartbeat_step_count: u64,
     fault_count: u64,
     network_timer_settings: u64,
     judge: Judge,
@@ -99,6 +100,7 @@ impl World {
             healed: scenario.faults.heal_after_ns == 0,
             step_count: 0,
             event_step_count: 0,
+            heartbeat_step_count: 0,
             fault_count: 0,
             network_timer_settings: 0,
             judge: Judge::new(&setup),
@@ -139,7 +141,7 @@ impl World {
     /// How many of them were an input handled by one role; session acknowledgements and heartbeats do not count.
     #[must_use]
     pub const fn event_step_count(&self) -> u64 {
-        self.event_step_count
+        self.event_step_count.saturating_sub(self.heartbeat_step_count)
     }
 
     /// Whether faults have ended.
@@ -287,7 +289,7 @@ impl World {
         }
         if matches!(timer, Timer::Heartbeat | Timer::HeartbeatCheck) {
             // The turn that it leads to is no event; see the definition of events per second.
-            self.event_step_count = self.event_step_count.wrapping_sub(1);
+            self.heartbeat_step_count += 1;
         }
         let mail = actor.body.timer_mail(timer);
         actor.body.enqueue(mail);

@@ -27,12 +27,20 @@ use std::process::ExitCode;
 /// The exit code is 0 when all is clean, 1 when a violation was found, 2 when the command or its input is
 /// wrong.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_json = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
+    let wants_json = arguments.windows(2).any(is_json) || arguments.iter().any(|one| one == "--format=json");
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
         Err(error) => {
             // `--help` and `--version` come this way too: clap gives those exit code 0 and all others 2.
             // A reader that hung up is no reason to fail.
             let _ = error.print();
+            if error.exit_code() != 0 && wants_json {
+                let said = error.to_string();
+                let sentence = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                report::write_stdout(&format!("{}\n", serde_json::json!({ "error": sentence })));
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

@@ -22,7 +22,7 @@ pub enum ScenarioError {
     #[error("{place}: {message}")]
     Value {
         /// The key.
-        place: &'static str,
+        place: String,
         /// What would be right.
         message: String,
     },
@@ -61,7 +61,11 @@ impl Scenario {
     /// # Errors
     /// The first value that makes no sense.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        let wrong = |place, message: &str| Err(ScenarioError::Value { place, message: message.to_owned() });
+        let wrong = |place: &str, message: &str| {
+            Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
+        };
+        let values = serde_json::to_value(self).expect("a scenario has only plain data");
+        check_bounds("", &values)?;
         let job = &self.job;
         if job.vertices.is_empty() || job.vertices.len() > 4 {
             return wrong("job.vertices", "a job has one to four of them");
@@ -125,7 +129,9 @@ impl Scenario {
     }
 
     fn validate_surroundings(&self) -> Result<(), ScenarioError> {
-        let wrong = |place, message: &str| Err(ScenarioError::Value { place, message: message.to_owned() });
+        let wrong = |place: &str, message: &str| {
+            Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
+        };
         let faults = &self.faults;
         for (place, odds) in [
             ("faults.frame", faults.frame),
@@ -172,5 +178,80 @@ impl Scenario {
             );
         }
         Ok(())
+    }
+}
+
+/// No duration is longer than about 104 days: sums of a few of them stay far from overflow.
+const NANOS_MAX: u64 = 1 << 53;
+/// No fault is planned more often than this.
+const FAULTS_MAX: u64 = 100_000;
+/// No run takes more steps: minutes, so that an interruption is never far.
+const STEPS_MAX: u64 = 100_000_000;
+
+/// Checks every number whose key says what it counts, wherever it stands.
+fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioError> {
+    match value {
+        serde_json::Value::Object(table) => table.iter().try_for_each(|(key, value)| {
+            let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+            check_bounds(&place, value)
+        }),
+        serde_json::Value::Array(values) => values.iter().try_for_each(|value| check_bounds(place, value)),
+        serde_json::Value::Number(number) => {
+            let most = match place {
+                place if place.ends_with("_ns") => NANOS_MAX,
+                "limits.steps_max" => STEPS_MAX,
+                place if place.starts_with("faults.") && place.ends_with("_max") => FAULTS_MAX,
+                _ => return Ok(()),
+            };
+            match number.as_u64() {
+                Some(number) if number <= most => Ok(()),
+                _ => {
+                    Err(ScenarioError::Value { place: place.to_owned(), message: format!("at most {most}") })
+                }
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(change: impl FnOnce(&mut Scenario)) -> String {
+        let mut scenario = Scenario::draw(7);
+        change(&mut scenario);
+        scenario.validate().map_or_else(|error| error.to_string(), |()| "accepted".to_owned())
+    }
+
+    #[test]
+    fn drawn_scenarios_are_valid_and_survive_their_file() {
+        for seed in 0..200 {
+            let scenario = Scenario::draw(seed);
+            assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_all_reason_are_refused_by_their_key() {
+        assert!(
+            refused(|scenario| scenario.faults.plan_until_ns = u64::MAX)
+                .starts_with("faults.plan_until_ns: at most")
+        );
+        assert!(
+            refused(|scenario| scenario.job.restart.delay_ns = NANOS_MAX + 1)
+                .starts_with("job.restart.delay_ns")
+        );
+        assert!(
+            refused(|scenario| scenario.faults.task_failures_max = u32::MAX)
+                .starts_with("faults.task_failures_max")
+        );
+        assert!(refused(|scenario| scenario.limits.steps_max = u64::MAX).starts_with("limits.steps_max"));
+    }
+
+    #[test]
+    fn silence_must_outlast_every_delay() {
+        let said = refused(|scenario| scenario.job.restart.delay_ns = scenario.limits.no_progress_max_ns);
+        assert!(said.starts_with("limits.no_progress_max_ns: at least three times"), "{said}");
     }
 }

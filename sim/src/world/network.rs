@@ -284,7 +284,7 @@ impl World {
     fn deliver(&mut self, index: usize, delivery: Delivery, choices: &mut dyn Choices) {
         let Delivery { from, stream, cause_sequence, message } = delivery;
         if is_heartbeat(stream) {
-            self.event_step_count = self.event_step_count.wrapping_sub(1);
+            self.heartbeat_step_count += 1;
         }
         let (actor, mail) = match Arc::unwrap_or_clone(message) {
             Message::JobManager { epoch, message } => {
