@@ -1,6 +1,7 @@
 //! The worker threads of a campaign.
 
 use super::{Digest, Summary};
+use crate::engine::Verdict;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -26,9 +27,7 @@ pub struct Driven {
 
 /// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed; a
 /// seed that was begun is finished. `done` hears of every seed.
-///
-/// # Panics
-/// When `run` does: a run's own panics are outcomes, so this is a bug of the harness.
+/// A panic of `run` is that seed's outcome: it costs no other seed anything.
 pub fn drive(
     plan: &Plan,
     stop: &(impl Fn() -> bool + Sync),
@@ -46,7 +45,9 @@ pub fn drive(
                 break;
             }
             let Some(seed) = take(&next, plan.seeds.end) else { break };
-            let digest = run(seed);
+            // A panic outside a run's own guard is the harness's; it must not take what others found with it.
+            let guarded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed)));
+            let digest = guarded.unwrap_or_else(|_| harness_panicked(seed));
             debug_assert!(digest.seed == seed, "a digest is of the seed that was asked for");
             done(&digest);
             summary.add(digest, plan.keep);
@@ -55,7 +56,10 @@ pub fn drive(
     };
     let mut summary = Summary::default();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(work)).collect();
+        // As many threads as the machine gives; this one works as well, so that there is always one.
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (1..plan.jobs).map_while(spawn).collect();
+        summary.merge(work(), plan.keep);
         for worker in workers {
             let part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             summary.merge(part, plan.keep);
@@ -64,6 +68,19 @@ pub fn drive(
     let end = next.load(Ordering::Relaxed);
     debug_assert!(summary.seeds == end - plan.seeds.start, "what was run is a range without holes");
     Driven { summary, end }
+}
+
+fn harness_panicked(seed: u64) -> Digest {
+    let sentence = "the harness panicked; its message stands on stderr".to_owned();
+    let verdict = Verdict {
+        outcome: "panicked".to_owned(),
+        code: None,
+        sentence,
+        records: String::new(),
+        clean: false,
+    };
+    let (promise, marks) = ("unknown".to_owned(), Vec::new());
+    Digest { seed, verdict, promise, marks, steps: 0, all_visible: false, full_promise: false }
 }
 
 /// The next seed, if there is one.
@@ -75,7 +92,6 @@ fn take(next: &AtomicU64, end: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Verdict;
 
     fn run(seed: u64) -> Digest {
         let clean = !seed.is_multiple_of(7);
@@ -116,6 +132,13 @@ mod tests {
         );
         let to_there = Plan { seeds: 5..driven.end, ..plan(1) };
         assert_eq!(drive(&to_there, &|| false, &run, &|_| ()), driven);
+    }
+
+    #[test]
+    fn a_panic_of_the_harness_takes_nothing_with_it() {
+        let run = |seed: u64| if seed == 9 { panic!("as planted") } else { run(seed) };
+        let driven = drive(&plan(2), &|| false, &run, &|_| ());
+        assert_eq!((driven.end, driven.summary.seeds), (505, 500));
     }
 
     #[test]
