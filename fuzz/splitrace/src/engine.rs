@@ -13,6 +13,7 @@ use crate::campaign::{FAILOVER, LEADER_LOSS, SECOND_FAULT, fault_mark, window_ma
 use crate::error::CommandError;
 use crate::story::Story;
 use serde::Serialize;
+use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
@@ -116,7 +117,11 @@ pub fn promise_line(report: &RunReport) -> String {
 /// What the promise of a scenario says, line by line.
 #[must_use]
 pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
-    scenario.promise().levels().map(|(code, level)| format!("{code} ({}): {level}", code.title())).collect()
+    let line = |(code, level): (Code, Level)| {
+        let judged = if code.has_checker() { "" } else { " (not judged: it has no checker yet)" };
+        format!("{code} ({}): {level}{judged}", code.title())
+    };
+    scenario.promise().levels().map(line).collect()
 }
 
 /// Whether a run's scenario promised exactly-once without a reserve.
