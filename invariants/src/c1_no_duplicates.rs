@@ -1,6 +1,6 @@
 //! C1: no record becomes visible twice. The store's ledger alone tells.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup};
+use crate::checker::{Checker, Docket, Judgement, RunSetup};
 use crate::code::Code;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
@@ -40,10 +40,6 @@ impl Checker for NoDuplicates {
                 return Err(Violation::new(Code::C1, Subject::Records(twice), &event.header, sentence));
             }
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
         Ok(())
     }
 

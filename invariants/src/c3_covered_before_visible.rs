@@ -5,7 +5,7 @@
 //! next. A visible event that is not caused by a completion shows as a violation in every order that reports the
 //! completion later; whether the reported order was the true one is the host's matter.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
 use crate::code::Code;
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
@@ -114,10 +114,6 @@ impl Checker for CoveredBeforeVisible {
             }
             _ => {}
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
         Ok(())
     }
 

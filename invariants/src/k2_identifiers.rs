@@ -6,7 +6,7 @@
 //! whether the preparation or the commit is told first, and leaves zombies alone: their preparations are older. A name
 //! that was prepared and rolled back may be used again; an empty preparation uses no name.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
 use crate::code::Code;
 use crate::event_hasher::WordHash;
 use crate::violation::{Subject, Violation};
@@ -147,10 +147,6 @@ impl Checker for Identifiers {
             }
             _ => Ok(()),
         }
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
-        Ok(())
     }
 
     fn judgement(&self) -> Judgement {

@@ -9,7 +9,7 @@
 //! Whether an older commit becomes visible before or after the completion of N cannot change the verdict: until the
 //! committer has its answer, N still holds that committable.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup};
+use crate::checker::{Checker, Docket, Judgement, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
 use crate::table::Table;
@@ -230,10 +230,6 @@ impl Checker for RecordCensus {
                 Ok(())
             }
         }
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
-        Ok(())
     }
 
     fn judgement(&self) -> Judgement {

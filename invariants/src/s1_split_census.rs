@@ -4,7 +4,7 @@
 //! The places are the enumerator's state, one reader's state, and the finished history of one subtask. A split in state
 //! at its end position is held, not finished.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup};
+use crate::checker::{Checker, Docket, Judgement, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
 use crate::finished_history::{FinishedHistory, FinishedSplits};
@@ -103,10 +103,6 @@ impl Checker for SplitCensus {
             }
             _ => Ok(()),
         }
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
-        Ok(())
     }
 
     fn judgement(&self) -> Judgement {

@@ -7,7 +7,7 @@
 //! completion, at which they are judged. Checkpoints whose coordinator snapshots did not close in the order of their ids
 //! are not judged.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
 use crate::code::Code;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
@@ -243,10 +243,6 @@ impl Checker for EventOrder {
             EventKind::CheckpointCompleted { checkpoint, .. } => return self.complete(checkpoint, header),
             _ => {}
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! a completed checkpoint holds is no such act, whoever does it, and a zombie may read; committing anything else is C3's
 //! matter.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
 use crate::code::Code;
 use crate::reset_thresholds::ResetThresholds;
 use crate::table::Table;
@@ -197,10 +197,6 @@ impl Checker for NoZombieActs {
             EventKind::CheckpointCompleted { contents, .. } => return self.complete(contents, header),
             _ => self.resets.observe(event),
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _end: &RunEnd) -> Result<(), Violation> {
         Ok(())
     }
 

@@ -78,9 +78,14 @@ impl World {
             }
         };
         self.tell_fault(FaultKind::TaskFailure, window);
+        self.throw_in_task(slot, "injected failure", choices);
+    }
+
+    /// A task's thread ends by an exception, and what it then wants done is performed.
+    pub(super) fn throw_in_task(&mut self, slot: usize, cause: &str, choices: &mut dyn Choices) {
         let mut outbox = splitrace_runtime::actor::Outbox::new();
         if let ActorBody::Task(task) = &mut self.actors[slot].body {
-            Arc::make_mut(task).fail("injected failure", &mut outbox);
+            Arc::make_mut(task).fail(cause, &mut outbox);
         }
         self.perform_turn(slot, &mut outbox, choices);
     }

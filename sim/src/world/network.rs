@@ -6,7 +6,7 @@
 
 use super::faults::FrameFault;
 use super::pending::{Item, process_code, tie};
-use super::process::{ActorBody, index_of};
+use super::process::index_of;
 use super::{World, is_heartbeat};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::scenario::NetworkSemantics;
@@ -255,14 +255,8 @@ impl World {
     fn link_broke(&mut self, index: usize, link: LinkId, choices: &mut dyn Choices) {
         let Stream::SubtaskEvents(attempt) = link.stream else { return };
         for slot in self.processes[index].slots.clone() {
-            let mut outbox = splitrace_runtime::actor::Outbox::new();
-            let actor = &mut self.actors[slot];
-            if actor.alive
-                && actor.id == ActorId::Task(attempt)
-                && let ActorBody::Task(task) = &mut actor.body
-            {
-                Arc::make_mut(task).fail("its events no longer reach the job manager", &mut outbox);
-                self.perform_turn(slot, &mut outbox, choices);
+            if self.actors[slot].alive && self.actors[slot].id == ActorId::Task(attempt) {
+                self.throw_in_task(slot, "its events no longer reach the job manager", choices);
             }
         }
     }
