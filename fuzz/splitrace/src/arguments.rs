@@ -61,6 +61,12 @@ pub enum OutputFormat {
     Json,
 }
 
+const ORACLE_HELP: &str = r#"Example:
+  echo '{"c":"tracker","op":"assign","assign":{"0":["a"]}}' | splitrace oracle
+
+`c` names the component, `inst` one of several instances of it, `op` the operation, and `i` is repeated in the answer.
+Empty lines and lines that begin with '#' have no answer. docs/conformance.md lists components and operations."#;
+
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
@@ -74,6 +80,9 @@ pub enum Command {
     Replay(ReplayArguments),
     /// List the defects that can be switched on to prove the checkers
     Defects,
+    /// Answer recorded operations from this protocol, one JSON line each on standard input and output
+    #[command(after_help = ORACLE_HELP)]
+    Oracle,
     /// Measure events and seeds per second, beside a bare event loop
     Bench(BenchArguments),
     /// Print or check scenarios

@@ -4,6 +4,7 @@ mod bench;
 mod campaign;
 mod defects;
 mod demo;
+mod oracle;
 mod replay;
 mod run;
 mod scenario;
@@ -26,6 +27,7 @@ pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
         Command::Campaign(arguments) => campaign::execute(arguments),
         Command::Replay(arguments) => replay::execute(arguments),
         Command::Defects => Ok(defects::execute()),
+        Command::Oracle => oracle::execute(),
         Command::Bench(arguments) => Ok(bench::execute(arguments)),
         Command::Scenario(command) => scenario::execute(command),
     }

@@ -62,6 +62,9 @@ pub enum CommandError {
         /// The mode.
         mode: String,
     },
+    /// Operations cannot be read, or answers not written.
+    #[error("cannot go on answering: {0}")]
+    OracleStream(std::io::Error),
     /// Ctrl-C cannot be caught.
     #[error("cannot listen for Ctrl-C: {0}")]
     NoInterruptHandler(ctrlc::Error),

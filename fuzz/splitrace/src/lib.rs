@@ -12,6 +12,7 @@ pub mod campaign;
 pub mod commands;
 pub mod engine;
 pub mod error;
+pub mod oracle;
 pub mod parse;
 pub mod report;
 pub mod story;

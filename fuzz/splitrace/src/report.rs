@@ -31,6 +31,12 @@ impl Report {
         Self { text, json, exit: if clean { EXIT_CLEAN } else { EXIT_VIOLATION } }
     }
 
+    /// A clean answer without a word: the command has said all itself.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self { text: String::new(), json: serde_json::Value::Null, exit: EXIT_CLEAN }
+    }
+
     /// The same answer, but one that says that the input is at fault.
     #[must_use]
     pub fn with_wrong_input(mut self) -> Self {
@@ -61,6 +67,7 @@ impl Report {
     pub fn write(&self, format: OutputFormat) -> ExitCode {
         match format {
             OutputFormat::Text => write_stdout(&self.text),
+            OutputFormat::Json if self.json.is_null() => {}
             OutputFormat::Json => write_stdout(&format!("{:#}\n", self.json)),
         }
         ExitCode::from(self.exit)

@@ -8,12 +8,13 @@
 //! What was refused: to key splits by identity alone. Flink compares whole splits, and two positions of one split in
 //! one list are a bug to be seen, not to be tidied away.
 
+use crate::api::source_state::{StateError, decode_versioned, encode_versioned};
 use crate::ids::{CheckpointId, SubtaskIndex};
 use crate::message::SplitPayload;
 use std::collections::BTreeMap;
 
 /// The splits of one epoch by subtask, in the order of assignment, without equal ones.
-type Assignments = BTreeMap<SubtaskIndex, Vec<SplitPayload>>;
+pub type Assignments = BTreeMap<SubtaskIndex, Vec<SplitPayload>>;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,6 +75,34 @@ impl SplitAssignmentTracker {
             self.by_checkpoint.range(first..).all(|(_, assignments)| !assignments.contains_key(&subtask))
         );
         taken
+    }
+
+    /// What is filed, by checkpoint.
+    #[must_use]
+    pub const fn by_checkpoint(&self) -> &BTreeMap<CheckpointId, Assignments> {
+        &self.by_checkpoint
+    }
+
+    /// What is not filed yet.
+    #[must_use]
+    pub const fn uncheckpointed(&self) -> &Assignments {
+        &self.uncheckpointed
+    }
+
+    /// The state that a batch job keeps of it: what is uncheckpointed, and nothing else (FACT 7). A batch job has no
+    /// checkpoints, so nothing is ever filed there.
+    #[must_use]
+    pub fn snapshot_state(&self) -> Vec<u8> {
+        encode_versioned(&self.uncheckpointed)
+    }
+
+    /// Takes over what [`Self::snapshot_state`] kept; what is filed stays.
+    ///
+    /// # Errors
+    /// When the bytes are wrong. Nothing has changed then.
+    pub fn restore_state(&mut self, state: &[u8]) -> Result<(), StateError> {
+        self.uncheckpointed = decode_versioned(state)?;
+        Ok(())
     }
 
     /// How many splits it remembers, for bounds on memory.

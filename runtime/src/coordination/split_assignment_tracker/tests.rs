@@ -143,3 +143,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn fact_7_a_batch_jobs_state_is_what_is_uncheckpointed() {
+    let mut tracker = SplitAssignmentTracker::new();
+    assign(&mut tracker, 0, &[1]);
+    tracker.on_checkpoint(CheckpointId(1));
+    assign(&mut tracker, 1, &[3, 2]);
+    let mut restored = SplitAssignmentTracker::new();
+    restored.restore_state(&tracker.snapshot_state()).expect("its own bytes");
+    assert_eq!(restored.by_checkpoint().len(), 0);
+    assert_eq!(restored.uncheckpointed(), tracker.uncheckpointed());
+    assert!(restored.restore_state(&[9]).is_err());
+    assert_eq!(taken(&mut restored, 1, None), [3, 2]);
+}
