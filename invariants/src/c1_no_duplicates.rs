@@ -1,12 +1,12 @@
 //! C1: no record becomes visible twice. The store's ledger alone tells.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup};
+use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::records::RecordRanges;
-use std::hash::{Hash, Hasher};
 
 /// What is visible.
 #[derive(Clone, Debug, Hash)]
@@ -24,15 +24,15 @@ impl NoDuplicates {
 }
 
 impl Checker for NoDuplicates {
-    fn code(&self) -> Code {
-        Code::C1
+    const CODE: Code = Code::C1;
+    const READS: KindSet = KindSet::of(&[Kind::BecameVisible]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let EventKind::BecameVisible { transaction, records, by, .. } = &event.kind else { return Ok(()) };
-        if !self.docket.is_open() {
-            return Ok(());
-        }
         self.docket.judged();
         for range in records.ranges() {
             if let Some(twice) = self.visible.split_mut(range.split).insert(*range) {
@@ -41,15 +41,6 @@ impl Checker for NoDuplicates {
             }
         }
         Ok(())
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

@@ -5,8 +5,9 @@
 //! Without checkpoints a failover may lose or double records (there is nothing to go back to), so then the end is judged
 //! only when no failover happened.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, task_of};
+use crate::checker::{Checker, Docket, RunEnd, RunSetup, task_of};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::promise::Level;
 use crate::table::Table;
 use crate::transaction_names::TransactionNames;
@@ -15,7 +16,6 @@ use splitrace_runtime::event::{CommitOutcome, Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
-use std::hash::{Hash, Hasher};
 
 #[derive(Clone, Debug, Hash)]
 struct Owed {
@@ -106,14 +106,23 @@ impl NoLoss {
 }
 
 impl Checker for NoLoss {
-    fn code(&self) -> Code {
-        Code::C2
+    const CODE: Code = Code::C2;
+    const READS: KindSet = KindSet::of(&[
+        Kind::RecordsFiltered,
+        Kind::BecameVisible,
+        Kind::SplitsDiscovered,
+        Kind::CheckpointCompleted,
+        Kind::CommitAnswered,
+        Kind::CommitsSettled,
+        Kind::FailoverStarted,
+        Kind::ProcessCrashed,
+    ]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {
             EventKind::RecordsFiltered { range } => {
                 self.accounted.split_mut(range.split).insert(*range);
@@ -158,15 +167,6 @@ impl Checker for NoLoss {
             }
         }
         Ok(())
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

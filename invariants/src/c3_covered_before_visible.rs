@@ -5,15 +5,15 @@
 //! next. A visible event that is not caused by a completion shows as a violation in every order that reports the
 //! completion later; whether the reported order was the true one is the host's matter.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
+use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::RecordRanges;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{Hash, Hasher};
 
 /// What may become visible.
 #[derive(Clone, Debug, Hash)]
@@ -88,14 +88,14 @@ impl CoveredBeforeVisible {
 }
 
 impl Checker for CoveredBeforeVisible {
-    fn code(&self) -> Code {
-        Code::C3
+    const CODE: Code = Code::C3;
+    const READS: KindSet = KindSet::of(&[Kind::CheckpointCompleted, Kind::EndOfInput, Kind::BecameVisible]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {
             EventKind::CheckpointCompleted { contents, .. } => {
                 contents.committables.iter().for_each(|(name, records)| self.cover(*name, records));
@@ -115,15 +115,6 @@ impl Checker for CoveredBeforeVisible {
             _ => {}
         }
         Ok(())
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a checker is, and what surrounds it: the run's setup and the run's end.
 
 use crate::code::Code;
+use crate::kinds::KindSet;
 use crate::promise::{Level, Promise};
 use crate::violation::{Moment, Violation};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use splitrace_runtime::event::{Event, Header};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Fence};
 use splitrace_runtime::message::JobResult;
 use std::fmt::Debug;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 /// What a checker may know before the first event.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,16 +60,31 @@ pub enum Judgement {
 /// One invariant as a read-only observer of events.
 ///
 /// A checker emits nothing, asks nothing, and reads no clock. It is `Clone` because worlds fork, and its state goes
-/// into the world's fingerprint because two worlds whose checkers differ are not the same state.
-pub trait Checker: Clone + Debug {
+/// into the world's fingerprint because two worlds whose checkers differ are not the same state. It writes down which
+/// kinds of events it reads, so that a run with many checkers costs each event no more than the few that it concerns.
+pub trait Checker: Clone + Debug + Hash {
     /// Which invariant.
-    fn code(&self) -> Code;
+    const CODE: Code;
+    /// The kinds of events that can change its state or its verdict. Any other event leaves both alone.
+    const READS: KindSet;
+
+    /// Whether it judges, and how often it did.
+    fn docket(&self) -> &Docket;
+
+    /// Takes the next event of a linear extension of sequence and cause that is of a kind in [`Self::READS`], of a run
+    /// whose promise covers the invariant. Whoever hands it others wastes time and changes nothing.
+    ///
+    /// # Errors
+    /// The invariant is broken. The checker's state is not meaningful afterwards.
+    fn read(&mut self, event: &Event) -> Result<(), Violation>;
 
     /// Takes the next event of a linear extension of sequence and cause.
     ///
     /// # Errors
     /// The invariant is broken. The checker's state is not meaningful afterwards.
-    fn observe(&mut self, event: &Event) -> Result<(), Violation>;
+    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
+        if self.docket().is_open() && Self::READS.contains(&event.kind) { self.read(event) } else { Ok(()) }
+    }
 
     /// Judges what can only be judged at the end of the run; most have judged all by then.
     ///
@@ -79,15 +95,20 @@ pub trait Checker: Clone + Debug {
     }
 
     /// What it did so far.
-    fn judgement(&self) -> Judgement;
+    fn judgement(&self) -> Judgement {
+        self.docket().judgement()
+    }
 
     /// Feeds its whole state into `hasher`.
-    fn fingerprint(&self, hasher: &mut dyn Hasher);
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
 }
 
 /// Whether a checker judges at all, and how often it did.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Docket {
+pub struct Docket {
     /// Set when the promise does not cover the invariant.
     silent: Option<&'static str>,
     count: u64,
@@ -95,7 +116,8 @@ pub(crate) struct Docket {
 
 impl Docket {
     /// Looks the invariant up in the promise.
-    pub(crate) fn new(setup: &RunSetup, code: Code) -> Self {
+    #[must_use]
+    pub fn new(setup: &RunSetup, code: Code) -> Self {
         let silent = match setup.promise.level(code) {
             Level::None(reason) => Some(reason),
             Level::Full | Level::Weaker(_) => None,
@@ -104,17 +126,19 @@ impl Docket {
     }
 
     /// Whether the checker has to judge.
-    pub(crate) const fn is_open(&self) -> bool {
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
         self.silent.is_none()
     }
 
     /// One more judgement.
-    pub(crate) const fn judged(&mut self) {
+    pub const fn judged(&mut self) {
         self.count += 1;
     }
 
     /// As the checker's answer.
-    pub(crate) fn judgement(&self) -> Judgement {
+    #[must_use]
+    pub fn judgement(&self) -> Judgement {
         match self.silent {
             Some(reason) => Judgement::NotJudged(reason.to_owned()),
             None => Judgement::Judged { count: self.count },

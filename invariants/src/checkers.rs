@@ -1,7 +1,8 @@
 //! All checkers of one run.
 //!
-//! What happens once per record is sorted out first, so that a record costs a branch and not a round through every
-//! checker. The split census comes first: what it finds is the cause of what the others would find of the same event.
+//! An event goes only to the checkers that read its kind, by a table that is made of what they say they read: what
+//! happens once per record costs a look into it and not a round through every checker. The split census comes first:
+//! what it finds is the cause of what the others would find of the same event.
 
 use crate::c1_no_duplicates::NoDuplicates;
 use crate::c2_no_loss::NoLoss;
@@ -9,6 +10,7 @@ use crate::c3_covered_before_visible::CoveredBeforeVisible;
 use crate::checker::{Checker, Judgement, RunEnd, RunSetup};
 use crate::code::Code;
 use crate::k2_identifiers::Identifiers;
+use crate::kinds::{COUNT, Kind};
 use crate::promise::Level;
 use crate::r1_record_census::RecordCensus;
 use crate::s1_split_census::SplitCensus;
@@ -16,13 +18,15 @@ use crate::s2_event_order::EventOrder;
 use crate::s3_no_zombie_acts::NoZombieActs;
 use crate::s4_liveness::Liveness;
 use crate::violation::Violation;
-use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::event::Event;
 use std::hash::Hasher;
 
 /// Every checker that is built, D1 excepted: that one compares two runs.
 #[derive(Clone, Debug)]
 pub struct Checkers {
     setup: RunSetup,
+    /// A bit for each checker that judges.
+    open: u16,
     s1: SplitCensus,
     s2: EventOrder,
     s3: NoZombieActs,
@@ -34,24 +38,65 @@ pub struct Checkers {
     c3: CoveredBeforeVisible,
 }
 
-macro_rules! in_turn {
-    ($self:ident, $checker:ident => $call:expr) => {{
-        in_turn!(@ $self, $checker, $call, s1 s2 s3 s4 r1 k2 c1 c2 c3)
-    }};
-    (@ $self:ident, $checker:ident, $call:expr, $($field:ident)+) => {{
-        $({ let $checker = &mut $self.$field; $call?; })+
+/// Calls a macro with every checker: its field, its type, and its bit in [`READERS`]. The order is that in which they
+/// are asked.
+macro_rules! with_checkers {
+    ($macro:ident!($($argument:tt)*)) => {
+        $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
+            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8)
+    };
+}
+
+macro_rules! readers_of {
+    ($number:expr; $($field:ident $checker:ident $bit:literal),+) => {
+        $((($checker::READS.holds($number) as u16) << $bit))|+
+    };
+}
+
+/// Who reads each kind of event.
+const READERS: [u16; COUNT] = {
+    let mut readers = [0; COUNT];
+    let mut number = 0;
+    while number < COUNT {
+        readers[number] = with_checkers!(readers_of!(number));
+        number += 1;
+    }
+    readers
+};
+
+macro_rules! open_of {
+    ($self:ident; $($field:ident $checker:ident $bit:literal),+) => {
+        $((u16::from($self.$field.docket().is_open()) << $bit))|+
+    };
+}
+
+macro_rules! read_by {
+    ($self:ident, $readers:ident, $event:ident; $($field:ident $checker:ident $bit:literal),+) => {{
+        $(if $readers >> $bit & 1 == 1 {
+            $self.$field.read($event)?;
+        })+
         Ok(())
     }};
 }
 
-macro_rules! each {
-    ($self:ident, $violations:ident, $checker:ident => $call:expr) => {
-        each!(@ $self, $violations, $checker, $call, s1 s2 s3 s4 r1 k2 c1 c2 c3)
+macro_rules! finish {
+    ($self:ident, $end:ident; $($field:ident $checker:ident $bit:literal),+) => {{
+        $($self.$field.finish($end)?;)+
+        Ok(())
+    }};
+}
+
+macro_rules! fingerprint {
+    ($self:ident, $hasher:ident; $($field:ident $checker:ident $bit:literal),+) => {
+        $($self.$field.fingerprint($hasher);)+
     };
-    (@ $self:ident, $violations:ident, $checker:ident, $call:expr, $($field:ident)+) => {
+}
+
+macro_rules! each {
+    ($self:ident, $violations:ident, $held:ident => $call:expr; $($field:ident $checker:ident $bit:literal),+) => {
         $({
-            let $checker = &mut $self.$field;
-            let done = $violations.iter().any(|violation| violation.code == $checker.code());
+            let $held = &mut $self.$field;
+            let done = $violations.iter().any(|violation| violation.code == $checker::CODE);
             if !done && let Err(violation) = $call {
                 $violations.push(violation);
             }
@@ -63,8 +108,9 @@ impl Checkers {
     /// Checkers that have seen nothing.
     #[must_use]
     pub fn new(setup: &RunSetup) -> Self {
-        Self {
+        let mut checkers = Self {
             setup: setup.clone(),
+            open: 0,
             s1: SplitCensus::new(setup),
             s2: EventOrder::new(setup),
             s3: NoZombieActs::new(setup),
@@ -74,7 +120,9 @@ impl Checkers {
             c1: NoDuplicates::new(setup),
             c2: NoLoss::new(setup),
             c3: CoveredBeforeVisible::new(setup),
-        }
+        };
+        checkers.open = with_checkers!(open_of!(checkers));
+        checkers
     }
 
     /// Takes the next event of a linear extension of sequence and cause.
@@ -82,29 +130,24 @@ impl Checkers {
     /// # Errors
     /// The first invariant that the event breaks. The state is not meaningful afterwards.
     pub fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        match &event.kind {
-            EventKind::RecordsEmitted { .. } | EventKind::RecordsWritten { .. } => Ok(()),
-            EventKind::RecordsFiltered { .. } => {
-                self.r1.observe(event)?;
-                self.c2.observe(event)
-            }
-            _ => self.observe_rare(event),
-        }
+        let readers = READERS[Kind::of(&event.kind) as usize] & self.open;
+        if readers == 0 { Ok(()) } else { self.read(readers, event) }
     }
 
-    fn observe_rare(&mut self, event: &Event) -> Result<(), Violation> {
-        in_turn!(self, checker => checker.observe(event))
+    fn read(&mut self, readers: u16, event: &Event) -> Result<(), Violation> {
+        debug_assert!(readers & !self.open == 0, "only those read that judge");
+        with_checkers!(read_by!(self, readers, event))
     }
 
     /// As [`Self::observe`], but every checker has its say, whatever the others find: `violations` gets at most one
     /// entry per invariant, since a checker's state is not meaningful after its first.
     pub fn observe_each(&mut self, event: &Event, violations: &mut Vec<Violation>) {
-        each!(self, violations, checker => checker.observe(event));
+        with_checkers!(each!(self, violations, checker => checker.observe(event)));
     }
 
     /// As [`Self::finish`], but every checker has its say.
     pub fn finish_each(&mut self, end: &RunEnd, violations: &mut Vec<Violation>) {
-        each!(self, violations, checker => checker.finish(end));
+        with_checkers!(each!(self, violations, checker => checker.finish(end)));
     }
 
     /// Judges what can only be judged at the end of the run.
@@ -112,7 +155,7 @@ impl Checkers {
     /// # Errors
     /// The first invariant that is broken.
     pub fn finish(&mut self, end: &RunEnd) -> Result<(), Violation> {
-        in_turn!(self, checker => checker.finish(end))
+        with_checkers!(finish!(self, end))
     }
 
     /// What became of each invariant, in the order of [`Code::ALL`]. Those without a checker are not judged; D1 is
@@ -147,15 +190,7 @@ impl Checkers {
 
     /// Feeds the state of every checker into `hasher`.
     pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        self.s1.fingerprint(hasher);
-        self.s2.fingerprint(hasher);
-        self.s3.fingerprint(hasher);
-        self.s4.fingerprint(hasher);
-        self.r1.fingerprint(hasher);
-        self.k2.fingerprint(hasher);
-        self.c1.fingerprint(hasher);
-        self.c2.fingerprint(hasher);
-        self.c3.fingerprint(hasher);
+        with_checkers!(fingerprint!(self, hasher));
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::coverage::Coverage;
 use crate::testing::*;
 use proptest::prelude::*;
+use splitrace_runtime::event::EventKind;
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::RecordRanges;
@@ -21,7 +22,7 @@ fn verdicts(events: &[Event]) -> Vec<Code> {
     fn alone<C: Checker>(mut checker: C, events: &[Event], end: &RunEnd) -> Option<Code> {
         let judged = events.iter().try_for_each(|event| checker.observe(event));
         let violation = judged.and_then(|()| checker.finish(end)).err()?;
-        assert_eq!(violation.code, checker.code());
+        assert_eq!(violation.code, C::CODE);
         Some(violation.code)
     }
     let setup = setup();
@@ -182,4 +183,54 @@ fn coverage_takes_what_checkers_take() {
     history.events().iter().for_each(|event| coverage.observe(event));
     assert_eq!(coverage.events(), history.events().len() as u64);
     assert_eq!(coverage.exercised().failovers, 2);
+}
+
+/// Feeds `events` to a checker one by one, after `past`, behind the gate that keeps other kinds from it: nothing that it
+/// does not say to read may change its state or its answer.
+fn reads_no_more_than_it_says<C: Checker>(new: impl Fn(&RunSetup) -> C, past: &[Event], events: &[Event]) {
+    fn print(checker: &impl Checker) -> (u64, Judgement) {
+        let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
+        checker.fingerprint(&mut hasher);
+        (hasher.finish(), checker.judgement())
+    }
+    let mut checker = new(&setup());
+    past.iter().for_each(|event| checker.observe(event).unwrap());
+    let before = print(&checker);
+    for event in events.iter().filter(|event| !C::READS.contains(&event.kind)) {
+        assert_eq!(checker.read(event), Ok(()), "{} on {}", C::CODE, event.kind.name());
+        assert_eq!(print(&checker), before, "{} reads {}", C::CODE, event.kind.name());
+    }
+}
+
+#[test]
+fn each_checker_reads_only_what_it_says() {
+    let (every, good) = (every_kind(), good_history());
+    let kinds: std::collections::BTreeSet<_> = every.events().iter().map(|event| event.kind.name()).collect();
+    assert_eq!(kinds.len(), COUNT, "one event of each kind");
+    let good = good.events();
+    for past in [&good[..0], &good[..good.len() / 3], good] {
+        for events in [every.events(), good] {
+            reads_no_more_than_it_says(SplitCensus::new, past, events);
+            reads_no_more_than_it_says(EventOrder::new, past, events);
+            reads_no_more_than_it_says(NoZombieActs::new, past, events);
+            reads_no_more_than_it_says(Liveness::new, past, events);
+            reads_no_more_than_it_says(RecordCensus::new, past, events);
+            reads_no_more_than_it_says(Identifiers::new, past, events);
+            reads_no_more_than_it_says(NoDuplicates::new, past, events);
+            reads_no_more_than_it_says(NoLoss::new, past, events);
+            reads_no_more_than_it_says(CoveredBeforeVisible::new, past, events);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_readers_is_what_the_checkers_say() {
+    for event in every_kind().events() {
+        let readers = READERS[Kind::of(&event.kind) as usize];
+        assert_eq!(readers & 1 == 1, SplitCensus::READS.contains(&event.kind));
+        assert_eq!(readers >> 8 == 1, CoveredBeforeVisible::READS.contains(&event.kind));
+    }
+    let rare = READERS[Kind::RecordsEmitted as usize] | READERS[Kind::RecordsWritten as usize];
+    assert_eq!(rare, 0, "what happens once per record concerns no checker");
+    assert_eq!(Checkers::new(&setup()).open, 0x1ff);
 }

@@ -3,6 +3,7 @@
 //! All of it happens in the job manager's process, so its sequence alone orders it. A restored enumerator goes back to
 //! what was discovered as of the snapshot that it restores.
 
+use crate::kinds::{Kind, KindSet};
 use splitrace_runtime::event::{Event, EventKind, Header};
 use splitrace_runtime::ids::{ActorId, CheckpointId, OperatorUid, SplitId};
 use splitrace_runtime::records::SplitPosition;
@@ -43,6 +44,10 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
+    /// What it reads.
+    pub(crate) const READS: KindSet =
+        KindSet::of(&[Kind::EnumeratorStarted, Kind::SplitsDiscovered, Kind::EnumeratorSnapshotTaken]);
+
     /// Takes note of what an enumerator says.
     pub(crate) fn observe(&mut self, event: &Event) {
         match &event.kind {

@@ -7,6 +7,7 @@
 //! completed checkpoint read, a zombie's doings among them, counts nowhere.
 
 use crate::checker::task_of;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, Fence, SplitId, SubtaskId};
@@ -80,6 +81,16 @@ pub(crate) struct FinishedHistory {
 }
 
 impl FinishedHistory {
+    /// What it reads.
+    pub(crate) const READS: KindSet = KindSet::of(&[
+        Kind::TaskDeployed,
+        Kind::TaskRestored,
+        Kind::SplitFinished,
+        Kind::ReaderSnapshotTaken,
+        Kind::CheckpointAcknowledged,
+        Kind::TaskStateChanged,
+    ]);
+
     /// Takes note of what tasks and the job master say.
     pub(crate) fn observe(&mut self, event: &Event) {
         match &event.kind {

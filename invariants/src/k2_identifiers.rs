@@ -6,16 +6,16 @@
 //! whether the preparation or the commit is told first, and leaves zombies alone: their preparations are older. A name
 //! that was prepared and rolled back may be used again; an empty preparation uses no name.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
+use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
 use crate::event_hasher::WordHash;
+use crate::kinds::{Kind, KindSet};
 use crate::violation::{Subject, Violation};
 use serde::Serialize;
 use splitrace_runtime::event::{Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::RecordRanges;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 
 /// One use of a name: by whom, and a hash of what for.
 type Use = (Fence, u64);
@@ -126,14 +126,19 @@ fn reused(name: TransactionName, header: &Header) -> Violation {
 }
 
 impl Checker for Identifiers {
-    fn code(&self) -> Code {
-        Code::K2
+    const CODE: Code = Code::K2;
+    const READS: KindSet = KindSet::of(&[
+        Kind::CheckpointTriggered,
+        Kind::CheckpointCompleted,
+        Kind::TransactionPrepared,
+        Kind::BecameVisible,
+    ]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let header = &event.header;
         match &event.kind {
             EventKind::CheckpointTriggered { checkpoint } => self.raise(*checkpoint, false, header),
@@ -147,15 +152,6 @@ impl Checker for Identifiers {
             }
             _ => Ok(()),
         }
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

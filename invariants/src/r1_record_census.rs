@@ -9,16 +9,16 @@
 //! Whether an older commit becomes visible before or after the completion of N cannot change the verdict: until the
 //! committer has its answer, N still holds that committable.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup};
+use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
 use splitrace_runtime::ids::{CheckpointId, TransactionName};
 use splitrace_runtime::records::{OffsetRange, RecordRanges, SplitPosition};
-use std::hash::{Hash, Hasher};
 
 #[derive(Clone, Debug, Default, Hash)]
 struct Split {
@@ -209,14 +209,16 @@ fn first_uncarried(
 }
 
 impl Checker for RecordCensus {
-    fn code(&self) -> Code {
-        Code::R1
+    const CODE: Code = Code::R1;
+    const READS: KindSet =
+        KindSet::of(&[Kind::RecordsFiltered, Kind::BecameVisible, Kind::CheckpointCompleted])
+            .with(Discovery::READS);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {
             EventKind::RecordsFiltered { range } => self.filter(*range, &event.header),
             EventKind::BecameVisible { transaction, records, .. } => {
@@ -230,15 +232,6 @@ impl Checker for RecordCensus {
                 Ok(())
             }
         }
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

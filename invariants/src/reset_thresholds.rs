@@ -6,6 +6,7 @@
 //! coordinator's own word that it handled the reset makes it count. Both threads are in one process: its sequence orders
 //! everything. A coordinator that says nothing about a reset only makes this lenient.
 
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::*;
@@ -28,6 +29,14 @@ pub(crate) struct ResetThresholds {
 }
 
 impl ResetThresholds {
+    /// What it reads.
+    pub(crate) const READS: KindSet = KindSet::of(&[
+        Kind::TaskDeployed,
+        Kind::RestorePointChosen,
+        Kind::SplitsGivenBack,
+        Kind::EnumeratorStarted,
+    ]);
+
     /// Takes note of deployments and resets.
     pub(crate) fn observe(&mut self, event: &Event) {
         match &event.kind {

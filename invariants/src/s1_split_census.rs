@@ -4,16 +4,16 @@
 //! The places are the enumerator's state, one reader's state, and the finished history of one subtask. A split in state
 //! at its end position is held, not finished.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup};
+use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
 use crate::finished_history::{FinishedHistory, FinishedSplits};
+use crate::kinds::{Kind, KindSet};
 use crate::split_holders::SplitHolders;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
 use splitrace_runtime::ids::{CheckpointId, SplitId, SubtaskId};
-use std::hash::{Hash, Hasher};
 
 /// The split census.
 #[derive(Clone, Debug, Hash)]
@@ -86,14 +86,17 @@ fn describe(
 }
 
 impl Checker for SplitCensus {
-    fn code(&self) -> Code {
-        Code::S1
+    const CODE: Code = Code::S1;
+    const READS: KindSet = Discovery::READS
+        .with(FinishedHistory::READS)
+        .with(SplitHolders::READS)
+        .with(KindSet::of(&[Kind::CheckpointCompleted]));
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         self.discovery.observe(event);
         self.finished.observe(event);
         self.holders.observe(event)?;
@@ -103,15 +106,6 @@ impl Checker for SplitCensus {
             }
             _ => Ok(()),
         }
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

@@ -7,8 +7,9 @@
 //! completion, at which they are judged. Checkpoints whose coordinator snapshots did not close in the order of their ids
 //! are not judged.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
+use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind, Header};
@@ -216,14 +217,23 @@ impl Execution {
 }
 
 impl Checker for EventOrder {
-    fn code(&self) -> Code {
-        Code::S2
+    const CODE: Code = Code::S2;
+    const READS: KindSet = KindSet::of(&[
+        Kind::OperatorEventReleased,
+        Kind::OperatorEventBlocked,
+        Kind::OperatorEventHandled,
+        Kind::GatewaysClosed,
+        Kind::BarrierHandled,
+        Kind::ReaderSnapshotTaken,
+        Kind::CheckpointAcknowledged,
+        Kind::CheckpointCompleted,
+    ]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let header = &event.header;
         match event.kind {
             EventKind::OperatorEventReleased { operator, attempt, id }
@@ -244,10 +254,6 @@ impl Checker for EventOrder {
             _ => {}
         }
         Ok(())
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
     }
 
     fn fingerprint(&self, hasher: &mut dyn Hasher) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::checker::Judgement;
 use crate::testing::{History, attempt, setup};
 
 const OPERATOR: OperatorUid = OperatorUid(0);

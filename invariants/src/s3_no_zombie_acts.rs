@@ -6,8 +6,9 @@
 //! a completed checkpoint holds is no such act, whoever does it, and a zombie may read; committing anything else is C3's
 //! matter.
 
-use crate::checker::{Checker, Docket, Judgement, RunSetup, task_of};
+use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::reset_thresholds::ResetThresholds;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
@@ -15,7 +16,6 @@ use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::RecordRanges;
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{Hash, Hasher};
 
 /// How many operator events of one coordinator are remembered. More are never under way at once.
 const RELEASED_MAX: usize = 4096;
@@ -155,14 +155,27 @@ fn rolled_back(transaction: TransactionName, header: &Header) -> Violation {
 }
 
 impl Checker for NoZombieActs {
-    fn code(&self) -> Code {
-        Code::S3
+    const CODE: Code = Code::S3;
+    const READS: KindSet = KindSet::of(&[
+        Kind::OperatorEventReleased,
+        Kind::OperatorEventHandled,
+        Kind::ReaderRegistered,
+        Kind::SplitsAssigned,
+        Kind::WriterFenced,
+        Kind::TransactionBegun,
+        Kind::TransactionWritten,
+        Kind::TransactionDurable,
+        Kind::TransactionRolledBack,
+        Kind::BecameVisible,
+        Kind::CheckpointCompleted,
+    ])
+    .with(ResetThresholds::READS);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let header = &event.header;
         match &event.kind {
             EventKind::OperatorEventReleased { operator, attempt, id } => {
@@ -198,15 +211,6 @@ impl Checker for NoZombieActs {
             _ => self.resets.observe(event),
         }
         Ok(())
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

@@ -4,14 +4,14 @@
 //! up. How long a run may take is the host's matter; a step limit proves nothing, and a deadlock is an outcome of its
 //! own. A run in which no fault was injected needs no healing. That the splits of an ended job were read is C2's matter.
 
-use crate::checker::{Checker, Docket, Judgement, RunEnd, RunSetup, RunStop};
+use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{SubtaskId, SubtaskIndex};
 use splitrace_runtime::message::ExecutionState;
-use std::hash::{Hash, Hasher};
 
 /// That a bounded job ends.
 #[derive(Clone, Debug, Hash)]
@@ -47,14 +47,15 @@ impl Liveness {
 }
 
 impl Checker for Liveness {
-    fn code(&self) -> Code {
-        Code::S4
+    const CODE: Code = Code::S4;
+    const READS: KindSet =
+        KindSet::of(&[Kind::TaskDeployed, Kind::TaskStateChanged, Kind::FaultInjected, Kind::Healed]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    fn observe(&mut self, event: &Event) -> Result<(), Violation> {
-        if !self.docket.is_open() {
-            return Ok(());
-        }
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {
             EventKind::TaskDeployed { attempt, .. } => {
                 *self.states.subtask_mut(attempt.subtask_id()) = Some(ExecutionState::Deploying);
@@ -85,15 +86,6 @@ impl Checker for Liveness {
         };
         let sentence = format!("the bounded job has no result although nothing broke any more: {who}");
         Err(Violation::new(Code::S4, subject, end.at, sentence))
-    }
-
-    fn judgement(&self) -> Judgement {
-        self.docket.judgement()
-    }
-
-    fn fingerprint(&self, hasher: &mut dyn Hasher) {
-        let mut hasher = hasher;
-        self.hash(&mut hasher);
     }
 }
 

@@ -5,6 +5,7 @@
 //! extension. A task that reads on after the job master took it for dead is no holder; it may read.
 
 use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind, Header};
@@ -28,6 +29,15 @@ pub(crate) struct SplitHolders {
 }
 
 impl SplitHolders {
+    /// What it reads.
+    pub(crate) const READS: KindSet = KindSet::of(&[
+        Kind::CheckpointCompleted,
+        Kind::TaskDeployed,
+        Kind::TaskStateChanged,
+        Kind::SplitsAssigned,
+        Kind::ReaderRegistered,
+    ]);
+
     /// Takes the next event.
     pub(crate) fn observe(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {

@@ -1,9 +1,11 @@
 //! Hand-made histories for tests of checkers: a builder, a small model of an engine that is right, and random linear
 //! extensions. Public but hidden, so that the simulator's tests can use it too.
 
+mod every_kind;
 mod extension;
 mod model;
 
+pub use every_kind::every_kind;
 pub use extension::linear_extension;
 pub use model::{ModelRun, Step, good_history};
 

@@ -112,6 +112,27 @@ pub enum FaultKind {
     StaleLeader,
 }
 
+impl FaultKind {
+    /// Every kind of fault, in the order of their numbers.
+    pub const ALL: [Self; 15] = [
+        Self::TaskFailure,
+        Self::TaskManagerCrash,
+        Self::JobManagerCrash,
+        Self::OutboxCut,
+        Self::DelaySpike,
+        Self::MessageLoss,
+        Self::MessageDuplicate,
+        Self::MessageReorder,
+        Self::Partition,
+        Self::ReplyLost,
+        Self::StoreUnavailable,
+        Self::StoreSlow,
+        Self::Zombie,
+        Self::ThreadPause,
+        Self::StaleLeader,
+    ];
+}
+
 /// The stretches of the protocol in which a fault hurts most. Each has one typed event at its opening and one at its
 /// end, and each gets a crash and a delay inside it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -143,6 +164,25 @@ pub enum Window {
     EndOfInputToResult,
     /// From a split's last `RecordsEmitted` to its `SplitFinished`.
     SplitEndToFinish,
+}
+
+impl Window {
+    /// Every window, in the order of their numbers.
+    pub const ALL: [Self; 13] = [
+        Self::MarkToClose,
+        Self::CloseToBarrier,
+        Self::BarrierToAcknowledge,
+        Self::LastAcknowledgeToAdd,
+        Self::AddToNotice,
+        Self::NoticeToCommit,
+        Self::CommitEffectToReply,
+        Self::PrepareToSnapshot,
+        Self::FailureToReset,
+        Self::ResetToRegistration,
+        Self::RegistrationToAssignment,
+        Self::EndOfInputToResult,
+        Self::SplitEndToFinish,
+    ];
 }
 
 /// What happened. Each kind names the invariants that read it.

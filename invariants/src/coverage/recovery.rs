@@ -2,6 +2,7 @@
 //!
 //! A recovery lasts from the crash, or from the job master's failover, until every subtask that it concerns runs again.
 
+use crate::kinds::{Kind, KindSet};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{ProcessId, SubtaskId};
 use splitrace_runtime::message::ExecutionState;
@@ -16,6 +17,16 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    /// What it reads.
+    pub(super) const READS: KindSet = KindSet::of(&[
+        Kind::TaskDeployed,
+        Kind::TaskEnded,
+        Kind::ProcessCrashed,
+        Kind::FailoverStarted,
+        Kind::TaskStateChanged,
+        Kind::JobEnded,
+    ]);
+
     pub(super) fn observe(&mut self, event: &Event) {
         match &event.kind {
             EventKind::TaskDeployed { attempt, task_manager, .. } => {

@@ -153,19 +153,5 @@ fn planned() -> impl Strategy<Value = FaultKind> {
 }
 
 fn window() -> impl Strategy<Value = Window> {
-    prop::sample::select(vec![
-        Window::MarkToClose,
-        Window::CloseToBarrier,
-        Window::BarrierToAcknowledge,
-        Window::LastAcknowledgeToAdd,
-        Window::AddToNotice,
-        Window::NoticeToCommit,
-        Window::CommitEffectToReply,
-        Window::PrepareToSnapshot,
-        Window::FailureToReset,
-        Window::ResetToRegistration,
-        Window::RegistrationToAssignment,
-        Window::EndOfInputToResult,
-        Window::SplitEndToFinish,
-    ])
+    prop::sample::select(Window::ALL.to_vec())
 }

@@ -1,0 +1,162 @@
+//! A number for each event kind, in the order of the schema, the kinds' names, and sets of kinds. A table.
+
+use splitrace_runtime::event::EventKind;
+
+macro_rules! kinds {
+    ($($kind:ident)+) => {
+        /// A kind of event, whatever it carries.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Kind { $($kind,)+ }
+
+        impl Kind {
+            /// The kind of an event. The arms are the schema's, so that a new kind does not compile until it stands
+            /// here.
+            #[inline]
+            pub(crate) const fn of(kind: &EventKind) -> Self {
+                match kind { $(EventKind::$kind { .. } => Self::$kind,)+ }
+            }
+        }
+
+        /// The kinds' names, by number.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($kind),)+];
+    };
+}
+
+/// How many kinds there are.
+pub(crate) const COUNT: usize = NAMES.len();
+
+/// A set of event kinds, one bit for each: what a checker says that it reads, so that no other event is brought to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct KindSet(u128);
+
+const _: () = assert!(COUNT <= u128::BITS as usize, "each kind has its bit");
+
+impl KindSet {
+    /// No kind.
+    pub const NONE: Self = Self(0);
+    /// Every kind.
+    pub const ALL: Self = Self(u128::MAX);
+
+    /// These kinds.
+    pub(crate) const fn of(kinds: &[Kind]) -> Self {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < kinds.len() {
+            bits |= 1 << kinds[at] as u32;
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    /// The kinds of either.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether an event of this kind is in it.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, kind: &EventKind) -> bool {
+        self.holds(Kind::of(kind) as usize)
+    }
+
+    /// Whether the kind of this number is in it.
+    #[inline]
+    pub(crate) const fn holds(self, number: usize) -> bool {
+        self.0 >> number & 1 == 1
+    }
+}
+
+kinds! {
+    LeaderGranted
+    LeaderTermEnded
+    CounterRaised
+    JobEnded
+    FailoverStarted
+    TaskDeployed
+    TaskStateChanged
+    EnumeratorStarted
+    SplitsDiscovered
+    ReaderEventArrived
+    ReaderRegistered
+    SplitRequested
+    SplitsAssigned
+    NoMoreSplitsSignalled
+    AssignmentsFiled
+    EnumeratorSnapshotTaken
+    SplitsGivenBack
+    CoordinatorNotified
+    GatewaysMarked
+    GatewaysClosed
+    GatewayOpened
+    OperatorEventBlocked
+    OperatorEventReleased
+    OperatorEventLost
+    CheckpointTriggered
+    BarriersInjected
+    CheckpointAcknowledged
+    CheckpointAborted
+    CheckpointCompleted
+    RestorePointChosen
+    TaskRestored
+    SplitRestored
+    SplitAdded
+    OperatorEventHandled
+    NoMoreSplitsNoticed
+    RecordsEmitted
+    RecordsFiltered
+    RecordsWritten
+    SplitFinished
+    BarrierHandled
+    TransactionPrepared
+    ReaderSnapshotTaken
+    EndOfInput
+    CompletionNoticed
+    AbortNoticed
+    CommitRequested
+    CommitAnswered
+    CommitRetried
+    CommitsSettled
+    UserFailure
+    TaskEnded
+    CommitterCreated
+    WriterCreated
+    ReaderStarted
+    WriterFenced
+    TransactionBegun
+    TransactionWritten
+    TransactionDurable
+    TransactionRolledBack
+    BecameVisible
+    AlreadyVisible
+    StoreRefused
+    ProcessStarted
+    ProcessCrashed
+    ExecutionGone
+    FaultInjected
+    Healed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::good_history;
+
+    #[test]
+    fn numbers_and_names_agree_with_the_schema() {
+        for event in good_history().events() {
+            assert_eq!(NAMES[Kind::of(&event.kind) as usize], event.kind.name());
+        }
+        assert_eq!(NAMES.iter().collect::<std::collections::BTreeSet<_>>().len(), COUNT);
+    }
+
+    #[test]
+    fn a_set_holds_what_it_is_made_of() {
+        let set = KindSet::of(&[Kind::LeaderGranted]).with(KindSet::of(&[Kind::Healed]));
+        assert!(set.contains(&EventKind::Healed) && set.holds(0));
+        assert!(!set.contains(&EventKind::EndOfInput) && KindSet::ALL.contains(&EventKind::EndOfInput));
+        assert_eq!((0..COUNT).filter(|number| set.holds(*number)).count(), 2);
+        assert_eq!(KindSet::NONE.with(KindSet::NONE), KindSet::of(&[]));
+    }
+}
