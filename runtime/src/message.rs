@@ -29,6 +29,8 @@ pub enum OperatorEvent {
     NoMoreSplits,
     /// A custom event of the connector.
     Custom(Vec<u8>),
+    /// An event that this operator does not know, with what it says of itself (FACT 57).
+    Unknown(String),
 }
 
 /// From an operator to its coordinator.

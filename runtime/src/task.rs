@@ -46,7 +46,9 @@ pub use coordinated_operator::CoordinatedOperator;
 pub use mailbox::{MailGate, Mailbox};
 pub use map_operator::MapOperator;
 pub use sink_writer_operator::{QUEUED_REQUESTS_MAX, SinkWriterOperator};
-pub use source_operator::SourceOperator;
+pub use source_operator::{
+    DataInputStatus, OperatingMode, SourceOperator, SourceOperatorError, SplitOutputs, StopMode,
+};
 pub use status::TaskStatus;
 pub use store_client::StoreClient;
 pub use task_error::TaskError;
@@ -108,7 +110,7 @@ impl Task {
         Self {
             status: TaskStatus::Created,
             mailbox: Mailbox::default(),
-            source: SourceOperator::new(reader),
+            source: SourceOperator::new(reader, false, descriptor.defects),
             map: MapOperator::new(config.filter_every),
             coordinated: descriptor.coordinated.map(CoordinatedOperator::new),
             writer: SinkWriterOperator::new(writer),
@@ -169,6 +171,7 @@ impl Task {
         debug_assert!(matches!(state, ExecutionState::Finished | ExecutionState::Failed));
         self.status = TaskStatus::Ended(state);
         self.mailbox.clear();
+        self.source.close();
         let attempt = self.descriptor.attempt;
         let epoch = self.descriptor.leader_epoch;
         let mail =
@@ -193,6 +196,10 @@ impl Task {
             None => self.poll(decision, outbox),
             Some(TaskMail::Timer(Timer::ReaderWake)) => {
                 self.source.wake();
+                if self.status == TaskStatus::BlockedInPoll {
+                    self.status = TaskStatus::Running;
+                    return self.poll(decision, outbox);
+                }
                 if self.mailbox.is_empty() && self.can_poll() { self.poll(decision, outbox) } else { Ok(()) }
             }
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),

@@ -70,7 +70,10 @@ defects! {
 
 #[test]
 fn no_defect_of_the_registry_is_forgotten() {
-    // The leak of a hash map's order is one run's secret: it takes two runs to see it, in the tests of determinism.
-    let expected = REGISTRY.iter().map(|entry| entry.id).filter(|id| *id != "hash-map-order-leaks");
+    // The leak of a hash map's order is one run's secret: it takes two runs to see it, in the tests of determinism. A
+    // split is sent to an ended reader only by an enumerator that is made to, and none of those is drawn yet: the
+    // source operator's own tests show that quirk.
+    let elsewhere = ["hash-map-order-leaks", "split-after-end-of-input-lost"];
+    let expected = REGISTRY.iter().map(|entry| entry.id).filter(|id| !elsewhere.contains(id));
     assert!(expected.eq(COVERED.iter().copied()));
 }

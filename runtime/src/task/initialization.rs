@@ -13,7 +13,7 @@ use crate::actor::Outbox;
 use crate::api::source_state::{decode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
-use crate::message::{ExecutionState, JobManagerMessage, ReaderEvent, Stream};
+use crate::message::{ExecutionState, JobManagerMessage, Message, Stream};
 
 impl Task {
     /// The first turn.
@@ -76,15 +76,13 @@ impl Task {
         for split in &restored {
             outbox.emit(EventKind::SplitRestored { split: *split });
         }
-        if !splits.is_empty() {
-            self.source.add_splits(splits);
-        }
         let attempt = self.descriptor.attempt;
-        // Restored splits stay with their reader, so it reports none (FACT 53 is another source's way).
-        let event = ReaderEvent::Register { reported: Vec::new() };
-        let message = JobManagerMessage::OperatorEvent { attempt, operator: attempt.vertex, event };
-        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
-        self.source.start();
+        let descriptor = &self.descriptor;
+        self.source.open(splits, &mut |event| {
+            let message = JobManagerMessage::OperatorEvent { attempt, operator: attempt.vertex, event };
+            let message = Message::JobManager { epoch: descriptor.leader_epoch, message };
+            outbox.send(descriptor.job_manager, Stream::SubtaskEvents(attempt), message);
+        });
         outbox.emit(EventKind::ReaderStarted { splits: restored });
         self.apply_reader_context(outbox);
         self.status = TaskStatus::Running;

@@ -15,6 +15,8 @@ pub enum MailGate {
     Initializing,
     /// The store's replies and their timers.
     StoreOnly,
+    /// The timer that ends the reader's call.
+    ReaderOnly,
 }
 
 impl MailGate {
@@ -23,8 +25,11 @@ impl MailGate {
     pub const fn admits(self, mail: &TaskMail) -> bool {
         match mail {
             TaskMail::FromNetwork(TaskMessage::StoreReply { .. })
-            | TaskMail::Timer(Timer::StoreTimeout(_)) => true,
-            TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_)) => !matches!(self, Self::StoreOnly),
+            | TaskMail::Timer(Timer::StoreTimeout(_)) => !matches!(self, Self::ReaderOnly),
+            TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_)) => {
+                matches!(self, Self::Open | Self::Initializing)
+            }
+            TaskMail::Timer(Timer::ReaderWake) => matches!(self, Self::Open | Self::ReaderOnly),
             _ => matches!(self, Self::Open),
         }
     }

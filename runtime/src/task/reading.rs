@@ -1,11 +1,11 @@
 //! The default action, and what coordinators send.
 
 use super::Task;
+use super::source_operator::DataInputStatus;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use super::user_code::UserCode;
 use crate::actor::{Outbox, TurnDecision};
-use crate::api::source::InputStatus;
 use crate::api::source_state::positions;
 use crate::event::EventKind;
 use crate::ids::{OperatorEventId, OperatorUid};
@@ -16,13 +16,20 @@ impl Task {
     /// Polls the reader once and sends what it gives down the chain.
     pub(super) fn poll(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert!(self.can_poll(), "the default action is suspended");
-        let status = self.source.poll_next(decision.batch_size_max);
+        let status = self.source.emit_next(decision.batch_size_max)?;
         let mut records = self.source.take_records();
         let outcome = if records.is_empty() { Ok(()) } else { self.process(&mut records, outbox) };
         self.source.give_back(records);
         outcome?;
         self.apply_reader_context(outbox);
-        if status == InputStatus::EndOfInput { self.end_input(outbox) } else { Ok(()) }
+        match status {
+            DataInputStatus::MoreAvailable | DataInputStatus::NothingAvailable => Ok(()),
+            DataInputStatus::EndOfData => self.end_input(outbox),
+            DataInputStatus::Stopped | DataInputStatus::EndOfInput => {
+                debug_assert!(false, "{status:?}: nobody stops a source yet, and an ended one is not polled");
+                Ok(())
+            }
+        }
     }
 
     /// Reader -> map -> writer for one batch. An exception at record k leaves those before it emitted and written.
@@ -54,6 +61,11 @@ impl Task {
         if let Some(after_ns) = context.wake_after_ns.take() {
             outbox.set_timer(Timer::ReaderWake, after_ns);
         }
+        if let Some(after_ns) = context.blocked_for_ns.take() {
+            debug_assert_eq!(self.status, TaskStatus::Running, "only a poll blocks");
+            self.status = TaskStatus::BlockedInPoll;
+            outbox.set_timer(Timer::ReaderWake, after_ns);
+        }
         if context.events.is_empty() {
             return;
         }
@@ -75,8 +87,7 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Running, "events wait until the task runs");
         outbox.emit(EventKind::OperatorEventHandled { operator, id });
         if operator == self.descriptor.attempt.vertex {
-            self.handle_source_event(event, outbox);
-            return Ok(());
+            return self.handle_source_event(event, outbox);
         }
         match (&mut self.coordinated, event) {
             (Some(coordinated), OperatorEvent::Custom(bytes)) if coordinated.operator() == operator => {
@@ -86,23 +97,20 @@ impl Task {
         }
     }
 
-    fn handle_source_event(&mut self, event: OperatorEvent, outbox: &mut Outbox) {
-        match event {
-            OperatorEvent::AddSplits(splits) => {
-                for split in positions(&splits) {
-                    outbox.emit(EventKind::SplitAdded { split });
-                }
-                // After END_OF_INPUT they are kept and never read, as in Flink (FACT 55).
-                if !splits.is_empty() {
-                    self.source.add_splits(splits);
-                }
-            }
-            OperatorEvent::NoMoreSplits => {
-                outbox.emit(EventKind::NoMoreSplitsNoticed);
-                self.source.notify_no_more_splits();
-            }
-            OperatorEvent::Custom(bytes) => self.source.handle_source_event(bytes),
+    fn handle_source_event(&mut self, event: OperatorEvent, outbox: &mut Outbox) -> Result<(), TaskError> {
+        let added = match &event {
+            OperatorEvent::AddSplits(splits) => positions(splits),
+            _ => Vec::new(),
+        };
+        let told = matches!(event, OperatorEvent::NoMoreSplits);
+        let empty = added.is_empty() && matches!(event, OperatorEvent::AddSplits(_));
+        debug_assert!(!empty, "an empty assignment sends no event (FACT 40)");
+        self.source.handle_operator_event(event)?;
+        added.into_iter().for_each(|split| outbox.emit(EventKind::SplitAdded { split }));
+        if told {
+            outbox.emit(EventKind::NoMoreSplitsNoticed);
         }
         self.apply_reader_context(outbox);
+        Ok(())
     }
 }

@@ -1,9 +1,87 @@
-//! The head of the chain: the reader behind its port, and the buffers that every poll reuses.
+//! The head of the chain: the reader behind its port, its operating mode, its outputs, and the buffers that every poll
+//! reuses.
+//!
+//! ```text
+//! OutputNotInitialized ─first emit─▶ Reading ─reader ends──────────────▶ DataFinished (END_OF_DATA, then END_OF_INPUT)
+//!          └──────────── stop ─────────┴─▶ SourceDrained / SourceStopped ─▶ DataFinished (END_OF_DATA / STOPPED, ...)
+//! ```
+//! Flink's `SourceOperator` keeps the last splits in a list state; here the state is what a snapshot returns, and whoever
+//! restores hands it back to [`SourceOperator::open`].
 
-use crate::api::source::{InputStatus, ReaderContext, ReaderPort};
-use crate::ids::CheckpointId;
-use crate::message::SplitPayload;
+mod outputs;
+#[cfg(test)]
+mod tests;
+
+pub use outputs::SplitOutputs;
+
+use crate::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
+use crate::defects::{Defect, DefectSet};
+use crate::ids::{CheckpointId, SplitId};
+use crate::message::{OperatorEvent, ReaderEvent, SplitPayload};
 use crate::records::Record;
+
+/// What [`SourceOperator::emit_next`] does (Flink's `OperatingMode`, without waiting for watermark alignment).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OperatingMode {
+    /// Nothing was emitted yet: splits wait for their outputs.
+    OutputNotInitialized,
+    /// The reader is polled.
+    Reading,
+    /// Stopped with a drain: END_OF_DATA comes next.
+    SourceDrained,
+    /// Stopped without one: STOPPED comes next.
+    SourceStopped,
+    /// Nothing but END_OF_INPUT comes.
+    DataFinished,
+}
+
+/// Whether a stopped job also flushes what it holds (Flink's `StopMode`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StopMode {
+    /// As at the end of the input: windows fire, writers flush.
+    Drain,
+    /// Nothing is flushed: the job is to go on from its savepoint.
+    NoDrain,
+}
+
+/// What an emission tells its task (Flink's `DataInputStatus`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DataInputStatus {
+    /// Emit again at once.
+    MoreAvailable,
+    /// Nothing now.
+    NothingAvailable,
+    /// No record comes any more; once (FACT 56).
+    EndOfData,
+    /// The source was stopped without a drain; once.
+    Stopped,
+    /// The input is over; from then on always.
+    EndOfInput,
+}
+
+/// What ends the task's thread. Each is an exception in Flink.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SourceOperatorError {
+    /// The reader threw.
+    #[error("the source reader failed: {0}")]
+    Reader(#[from] UserError),
+    /// Flink's `IllegalStateException` (FACT 57).
+    #[error("Received unexpected operator event {0}")]
+    UnexpectedEvent(String),
+    /// Splits came after a stop that came before the first emission: there is no output for them. A
+    /// `NullPointerException` in Flink (FACT 57).
+    #[error("there is no output for {split}: the source was stopped before it emitted anything")]
+    NoMainOutput {
+        /// The first of the splits.
+        split: SplitId,
+    },
+    /// Splits came after the reader's END_OF_INPUT: nobody would ever read them. Flink takes them (FACT 55).
+    #[error("{split} was assigned to a reader that had ended: it would never be read")]
+    SplitAfterEndOfInput {
+        /// The first of the splits.
+        split: SplitId,
+    },
+}
 
 /// Flink's `SourceOperator` around a reader.
 #[derive(Clone, Hash, Debug)]
@@ -13,19 +91,62 @@ pub struct SourceOperator {
     context: ReaderContext,
     /// The records of the last poll; empty between turns.
     records: Vec<Record>,
+    mode: OperatingMode,
+    /// The reader itself said END_OF_INPUT: it will not be polled again, in this execution or after a drain.
+    reader_ended: bool,
+    /// Restored splits go into the registration, not to the reader (FACT 53).
+    reassigns_on_recovery: bool,
+    /// `None` before the first emission.
+    outputs: Option<SplitOutputs>,
+    /// Splits that came before the first emission.
+    splits_to_initialize: Vec<SplitId>,
+    defects: DefectSet,
 }
 
 impl SourceOperator {
-    /// Around this reader.
+    /// Around this reader. `reassigns_on_recovery` is Flink's `SupportsSplitReassignmentOnRecovery` (FACT 53).
     #[must_use]
-    pub fn new(reader: Box<dyn ReaderPort>) -> Self {
-        Self { reader, context: ReaderContext::default(), records: Vec::new() }
+    pub fn new(reader: Box<dyn ReaderPort>, reassigns_on_recovery: bool, defects: DefectSet) -> Self {
+        Self {
+            reader,
+            context: ReaderContext::default(),
+            records: Vec::new(),
+            mode: OperatingMode::OutputNotInitialized,
+            reader_ended: false,
+            reassigns_on_recovery,
+            outputs: None,
+            splits_to_initialize: Vec::new(),
+            defects,
+        }
     }
 
-    /// Whether a poll would give something.
+    /// What the next emission does.
     #[must_use]
-    pub fn is_available(&self) -> bool {
-        self.reader.is_available()
+    pub const fn mode(&self) -> OperatingMode {
+        self.mode
+    }
+
+    /// Whether restored splits travel in the registration (FACT 53).
+    #[must_use]
+    pub const fn reassigns_on_recovery(&self) -> bool {
+        self.reassigns_on_recovery
+    }
+
+    /// The per-split outputs; `None` before the first emission.
+    #[must_use]
+    pub const fn outputs(&self) -> Option<&SplitOutputs> {
+        self.outputs.as_ref()
+    }
+
+    /// The reader.
+    #[must_use]
+    pub fn reader(&self) -> &dyn ReaderPort {
+        self.reader.as_ref()
+    }
+
+    /// The reader, for its fetchers' turns.
+    pub fn reader_mut(&mut self) -> &mut dyn ReaderPort {
+        self.reader.as_mut()
     }
 
     /// What the reader asked for in its last call.
@@ -33,18 +154,107 @@ impl SourceOperator {
         &mut self.context
     }
 
-    /// Starts the reader.
-    pub fn start(&mut self) {
+    /// Restored splits to the reader, in one call and in their order; the registration; the reader's start (FACT 51).
+    /// `tell` sends to the coordinator. What the reader asks for in its start is left in the context.
+    pub fn open(&mut self, restored: Vec<SplitPayload>, tell: &mut dyn FnMut(ReaderEvent)) {
+        let reported = if self.reassigns_on_recovery {
+            restored
+        } else {
+            if !restored.is_empty() {
+                self.splits_to_initialize.extend(restored.iter().map(|split| split.at.split));
+                self.reader.add_splits(restored, &mut self.context);
+                self.context.events.drain(..).for_each(&mut *tell);
+            }
+            Vec::new()
+        };
+        tell(ReaderEvent::Register { reported });
+        debug_assert!(self.context.events.is_empty(), "nothing overtakes the registration");
         self.reader.start(&mut self.context);
     }
 
-    /// Asks for the next records; they are lent out by [`SourceOperator::take_records`].
-    pub fn poll_next(&mut self, batch_size_max: u32) -> InputStatus {
+    /// Whether an emission would bring something, be it the news that nothing comes any more.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        match self.mode {
+            OperatingMode::OutputNotInitialized | OperatingMode::Reading => self.reader.is_available(),
+            OperatingMode::SourceDrained | OperatingMode::SourceStopped | OperatingMode::DataFinished => true,
+        }
+    }
+
+    /// Polls the reader once; its records are lent out by [`SourceOperator::take_records`]. Whoever may emit more
+    /// before the mailbox has its turn asks [`SourceOperator::goes_on`].
+    ///
+    /// # Errors
+    /// What the reader throws.
+    pub fn emit_next(&mut self, batch_size_max: u32) -> Result<DataInputStatus, SourceOperatorError> {
         debug_assert!(batch_size_max >= 1, "a poll may hand on a record");
         debug_assert!(self.records.is_empty(), "the records of the last poll went down the chain");
-        let status = self.reader.poll_next(batch_size_max, &mut self.records, &mut self.context);
+        match self.mode {
+            OperatingMode::Reading => {}
+            OperatingMode::OutputNotInitialized => self.initialize_outputs(),
+            _ => return Ok(self.emit_end()),
+        }
+        let status = self.reader.poll_next(batch_size_max, &mut self.records, &mut self.context)?;
         debug_assert!(self.records.len() <= batch_size_max as usize, "the batch is bounded");
+        self.advance_outputs();
+        Ok(match status {
+            InputStatus::MoreAvailable => DataInputStatus::MoreAvailable,
+            InputStatus::NothingAvailable => DataInputStatus::NothingAvailable,
+            InputStatus::EndOfInput => {
+                self.reader_ended = true;
+                self.mode = OperatingMode::DataFinished;
+                DataInputStatus::EndOfData
+            }
+        })
+    }
+
+    fn advance_outputs(&mut self) {
+        let outputs = self.outputs.as_mut().expect("they are made before the first poll");
+        if let Some(event_time_ms) = self.records.iter().map(|record| record.event_time_ms).max() {
+            debug_assert!(self.records.windows(2).all(|pair| pair[0].split == pair[1].split));
+            outputs.emitted(self.records[0].split, event_time_ms);
+        }
+        for split in &self.context.finished {
+            outputs.release(*split);
+        }
+    }
+
+    /// Whether the same turn of the default action polls again: the reader was being read *before* the emission that
+    /// answered `status`, it has more, and the mailbox lets a batch be emitted (FACT 56).
+    #[must_use]
+    pub fn goes_on(before: OperatingMode, status: DataInputStatus, can_emit_batch: bool) -> bool {
+        can_emit_batch && before == OperatingMode::Reading && status == DataInputStatus::MoreAvailable
+    }
+
+    fn initialize_outputs(&mut self) {
+        debug_assert!(self.outputs.is_none(), "the outputs are made once");
+        let mut outputs = SplitOutputs::default();
+        for split in std::mem::take(&mut self.splits_to_initialize) {
+            outputs.create(split);
+        }
+        self.outputs = Some(outputs);
+        self.mode = OperatingMode::Reading;
+    }
+
+    fn emit_end(&mut self) -> DataInputStatus {
+        let status = match self.mode {
+            OperatingMode::SourceDrained => DataInputStatus::EndOfData,
+            OperatingMode::SourceStopped => DataInputStatus::Stopped,
+            _ => DataInputStatus::EndOfInput,
+        };
+        self.mode = OperatingMode::DataFinished;
         status
+    }
+
+    /// Stops reading; nothing when that is over anyway.
+    pub fn stop(&mut self, mode: StopMode) {
+        if matches!(self.mode, OperatingMode::OutputNotInitialized | OperatingMode::Reading) {
+            self.mode = match mode {
+                StopMode::Drain => OperatingMode::SourceDrained,
+                StopMode::NoDrain => OperatingMode::SourceStopped,
+            };
+        }
+        debug_assert!(self.is_available(), "the task learns at once that nothing comes any more");
     }
 
     /// Lends the records of the last poll, with their room.
@@ -58,25 +268,44 @@ impl SourceOperator {
         self.records = records;
     }
 
-    /// The next record may be read.
+    /// The timer `ReaderWake` fired.
     pub fn wake(&mut self) {
         self.reader.wake();
     }
 
-    /// Splits for the reader.
-    pub fn add_splits(&mut self, splits: Vec<SplitPayload>) {
-        debug_assert!(!splits.is_empty(), "Flink does not call addSplits for none (FACT 51)");
+    /// An event of the coordinator.
+    ///
+    /// # Errors
+    /// When the event is unknown, or brings splits that could not be read or put out.
+    pub fn handle_operator_event(&mut self, event: OperatorEvent) -> Result<(), SourceOperatorError> {
+        match event {
+            OperatorEvent::AddSplits(splits) => return self.add_splits(splits),
+            OperatorEvent::NoMoreSplits => self.reader.notify_no_more_splits(&mut self.context),
+            OperatorEvent::Custom(event) => self.reader.handle_source_event(event, &mut self.context),
+            OperatorEvent::Unknown(event) => return Err(SourceOperatorError::UnexpectedEvent(event)),
+        }
+        Ok(())
+    }
+
+    fn add_splits(&mut self, splits: Vec<SplitPayload>) -> Result<(), SourceOperatorError> {
+        if let Some(first) = splits.first()
+            && self.reader_ended
+            && !self.defects.has(Defect::SplitAfterEndOfInputLost)
+        {
+            return Err(SourceOperatorError::SplitAfterEndOfInput { split: first.at.split });
+        }
+        if self.mode == OperatingMode::OutputNotInitialized {
+            self.splits_to_initialize.extend(splits.iter().map(|split| split.at.split));
+        } else {
+            for split in splits.iter().map(|split| split.at.split) {
+                match &mut self.outputs {
+                    Some(outputs) => outputs.create(split),
+                    None => return Err(SourceOperatorError::NoMainOutput { split }),
+                }
+            }
+        }
         self.reader.add_splits(splits, &mut self.context);
-    }
-
-    /// No split will come.
-    pub fn notify_no_more_splits(&mut self) {
-        self.reader.notify_no_more_splits(&mut self.context);
-    }
-
-    /// A custom event of the source.
-    pub fn handle_source_event(&mut self, event: Vec<u8>) {
-        self.reader.handle_source_event(event, &mut self.context);
+        Ok(())
     }
 
     /// The splits that the reader holds, at their positions.
@@ -93,5 +322,10 @@ impl SourceOperator {
     /// A checkpoint is aborted.
     pub fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
         self.reader.notify_checkpoint_aborted(checkpoint);
+    }
+
+    /// The task's thread ends, whether well or not.
+    pub fn close(&mut self) {
+        self.reader.close();
     }
 }

@@ -15,6 +15,8 @@ pub enum TaskStatus {
     OpeningWriter,
     /// Mail is handled, and the reader is polled unless the input has ended.
     Running,
+    /// The reader's `poll_next` has not come back.
+    BlockedInPoll,
     /// The pre-barrier part of this checkpoint waits for the writer's requests.
     PreparingCheckpoint(CheckpointId),
     /// The last `prepare_commit` waits for the writer's requests.
@@ -38,6 +40,7 @@ impl TaskStatus {
         match self {
             Self::Running => MailGate::Open,
             Self::Created | Self::Recommitting | Self::OpeningWriter => MailGate::Initializing,
+            Self::BlockedInPoll => MailGate::ReaderOnly,
             Self::PreparingCheckpoint(_)
             | Self::PreparingEndOfInput
             | Self::Committing(_)

@@ -1,5 +1,6 @@
 //! Why a task fails. Each of these ends its thread; the job master then fails the region over.
 
+use super::source_operator::SourceOperatorError;
 use crate::api::sink::SinkStateError;
 use crate::api::source_state::StateError;
 use crate::config::FailureMoment;
@@ -62,6 +63,9 @@ pub enum TaskError {
     /// The state or an event of the coordinated operator cannot be read.
     #[error("bytes of the coordinated operator cannot be read: {0}")]
     CoordinatedOperator(String),
+    /// The source operator cannot go on.
+    #[error(transparent)]
+    Source(#[from] SourceOperatorError),
     /// An event for an operator that is not in this chain, or that its operator does not know (FACT 57).
     #[error("unknown operator event for {0}")]
     UnknownOperatorEvent(OperatorUid),

@@ -48,16 +48,16 @@ impl<S: Source> ReaderPort for ReaderAdapter<S> {
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
-    ) -> InputStatus {
+    ) -> Result<InputStatus, UserError> {
         debug_assert!(batch_size_max > 0, "an empty batch is no progress");
         let before = output.len();
-        let status = self.reader.poll_next(batch_size_max, output, context);
+        let status = self.reader.poll_next(batch_size_max, output, context)?;
         debug_assert!(output.len() - before <= batch_size_max as usize, "at most what was asked for");
         debug_assert!(
             output[before..].windows(2).all(|pair| pair[0].split == pair[1].split),
             "one split in a batch"
         );
-        status
+        Ok(status)
     }
 
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<SplitPayload> {
@@ -92,6 +92,10 @@ impl<S: Source> ReaderPort for ReaderAdapter<S> {
 
     fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
         self.reader.notify_checkpoint_aborted(checkpoint);
+    }
+
+    fn close(&mut self) {
+        self.reader.close();
     }
 
     fn clone_box(&self) -> Box<dyn ReaderPort> {

@@ -285,12 +285,15 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
     fn start(&mut self, context: &mut ReaderContext);
 
     /// Appends up to `batch_size_max` records of one split.
+    ///
+    /// # Errors
+    /// Any failure; it fails the task.
     fn poll_next(
         &mut self,
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
-    ) -> InputStatus;
+    ) -> Result<InputStatus, UserError>;
 
     /// Its splits at their reading positions.
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<Self::Split>;
@@ -315,4 +318,7 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
 
     /// A checkpoint is aborted; ignored unless implemented.
     fn notify_checkpoint_aborted(&mut self, _checkpoint: CheckpointId) {}
+
+    /// The task ends; nothing to do unless implemented.
+    fn close(&mut self) {}
 }

@@ -44,6 +44,9 @@ pub struct ReaderContext {
     pub wake_after_ns: Option<u64>,
     /// Splits that the reader dropped at their end: its later snapshots do not hold them.
     pub finished: Vec<SplitId>,
+    /// The call has not come back and will not for so many nanoseconds: the task's thread is blocked in user code and
+    /// handles no mail, barriers included. Then the task calls `wake` and polls again, which goes on with the call.
+    pub blocked_for_ns: Option<u64>,
 }
 
 /// A source reader behind bytes. Every call comes from the task's mailbox thread.
@@ -53,12 +56,15 @@ pub trait ReaderPort: Debug + Send + Sync {
 
     /// Appends up to `batch_size_max` (at least 1) records to `output`. A batch never crosses a split boundary, so that
     /// one event can name it by a range of offsets.
+    ///
+    /// # Errors
+    /// What user code throws, here or in one of the reader's fetchers; it fails the task.
     fn poll_next(
         &mut self,
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
-    ) -> InputStatus;
+    ) -> Result<InputStatus, UserError>;
 
     /// The splits at their reading positions.
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<SplitPayload>;
@@ -84,6 +90,9 @@ pub trait ReaderPort: Debug + Send + Sync {
 
     /// The checkpoint is aborted.
     fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId);
+
+    /// The task's thread ends; nothing is called any more, but for the last turns of the reader's fetchers.
+    fn close(&mut self) {}
 
     /// A copy, for forks of a world.
     fn clone_box(&self) -> Box<dyn ReaderPort>;

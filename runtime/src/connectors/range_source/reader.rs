@@ -4,7 +4,7 @@
 //! at its end: from the outside it is still the reader's, and a restore drops it again without reading anything.
 
 use super::RangeSplit;
-use crate::api::source::{InputStatus, ReaderContext, SourceReader};
+use crate::api::source::{InputStatus, ReaderContext, SourceReader, UserError};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::CheckpointId;
 use crate::message::ReaderEvent;
@@ -83,20 +83,24 @@ impl SourceReader for RangeReader {
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
-    ) -> InputStatus {
+    ) -> Result<InputStatus, UserError> {
         if self.paced {
-            return InputStatus::NothingAvailable;
+            return Ok(InputStatus::NothingAvailable);
         }
         let Some(front) = self.splits.front() else {
-            return if self.no_more_splits { InputStatus::EndOfInput } else { InputStatus::NothingAvailable };
+            return Ok(if self.no_more_splits {
+                InputStatus::EndOfInput
+            } else {
+                InputStatus::NothingAvailable
+            });
         };
         if front.at.position < front.at.end {
-            return self.emit(batch_size_max, output, context);
+            return Ok(self.emit(batch_size_max, output, context));
         }
         context.finished.push(front.at.split);
         self.splits.pop_front();
         self.request_if_idle(context);
-        if self.is_available() { InputStatus::MoreAvailable } else { InputStatus::NothingAvailable }
+        Ok(if self.is_available() { InputStatus::MoreAvailable } else { InputStatus::NothingAvailable })
     }
 
     fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Vec<RangeSplit> {

@@ -47,7 +47,7 @@ impl Bench {
     }
 
     fn poll(&mut self, batch_size_max: u32) -> (InputStatus, Vec<u64>) {
-        let status = self.reader.poll_next(batch_size_max, &mut self.output, &mut self.context);
+        let status = self.reader.poll_next(batch_size_max, &mut self.output, &mut self.context).unwrap();
         (status, self.output.drain(..).map(|record| record.offset).collect())
     }
 

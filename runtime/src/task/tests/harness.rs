@@ -1,7 +1,7 @@
 //! A reader under the test's control, and a bench that plays job manager and store.
 
 use crate::actor::{Actor, Effect, Outbox, Output, TurnDecision};
-use crate::api::source::{InputStatus, ReaderContext, ReaderPort};
+use crate::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
 use crate::api::source_state::encode_reader_state;
 use crate::config::{SinkKind, TaskConfig};
 use crate::defects::{Defect, DefectSet};
@@ -34,10 +34,10 @@ impl ReaderPort for ScriptedReader {
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
-    ) -> InputStatus {
+    ) -> Result<InputStatus, UserError> {
         let Some(front) = self.splits.front_mut() else {
             assert!(self.no_more, "nothing to poll");
-            return InputStatus::EndOfInput;
+            return Ok(InputStatus::EndOfInput);
         };
         let at = &mut front.at;
         let end = at.end.min(at.position + u64::from(batch_size_max));
@@ -55,7 +55,7 @@ impl ReaderPort for ScriptedReader {
         }
         self.awake = false;
         context.wake_after_ns = Some(80);
-        InputStatus::NothingAvailable
+        Ok(InputStatus::NothingAvailable)
     }
 
     fn snapshot_state(&mut self, _: CheckpointId) -> Vec<SplitPayload> {
