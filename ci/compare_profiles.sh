@@ -13,7 +13,7 @@ hashes() {
     for ((seed = 0; seed < seeds; seed++)); do
         # A violated run has a hash too, and its exit code is another step's matter.
         { cargo run --quiet --profile "$profile" -p splitrace -- run --seed "$seed" --format json || true; } |
-            sed -n "s/.*\"trace_hash\": *\"\([0-9a-f]*\)\".*/$seed \1/p"
+            sed -n "s/.*\"trace_hash\": *\"\(0x[0-9a-f]*\)\".*/$seed \1/p"
     done
 }
 

@@ -159,7 +159,7 @@ fn what_the_promise_leaves_out_is_not_judged() {
     let judgement = |code: Code| checkers.judgements().into_iter().find(|(held, _)| *held == code).unwrap().1;
     assert_eq!(judgement(Code::R1), Judgement::NotJudged("no checkpoint is ever taken".to_owned()));
     assert_eq!(judgement(Code::C1), Judgement::Judged { count: 0 });
-    assert_eq!(judgement(Code::S5), Judgement::NotJudged("its checker is not built yet".to_owned()));
+    assert_eq!(judgement(Code::S5), Judgement::NotJudged("it has no checker yet".to_owned()));
 }
 
 #[test]

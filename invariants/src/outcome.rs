@@ -47,10 +47,10 @@ pub enum Outcome {
         /// Who waits for what, one each.
         waiting: Vec<String>,
     },
-    /// The steps were used up.
+    /// The world steps were used up.
     StepLimit {
         /// How many there were.
-        steps: u64,
+        world_steps: u64,
     },
     /// The virtual time was used up.
     VirtualTimeout {
@@ -63,6 +63,11 @@ pub enum Outcome {
         place: PanicPlace,
         /// What it said.
         message: String,
+    },
+    /// Its host was told to stop before the run had come to an end: neither a success nor a failure of the seed.
+    Interrupted {
+        /// How many world steps there were.
+        world_steps: u64,
     },
 }
 
@@ -78,7 +83,8 @@ impl Outcome {
             | Self::Deadlocked { .. }
             | Self::StepLimit { .. }
             | Self::VirtualTimeout { .. }
-            | Self::Panicked { .. } => false,
+            | Self::Panicked { .. }
+            | Self::Interrupted { .. } => false,
         }
     }
 
@@ -94,6 +100,7 @@ impl Outcome {
             Self::StepLimit { .. } => "step-limit",
             Self::VirtualTimeout { .. } => "virtual-timeout",
             Self::Panicked { .. } => "panicked",
+            Self::Interrupted { .. } => "interrupted",
         }
     }
 }
@@ -109,11 +116,16 @@ impl fmt::Display for Outcome {
                 formatter.write_str("deadlocked, and nobody says what it waits for")
             }
             Self::Deadlocked { waiting } => write!(formatter, "deadlocked: {}", waiting.join("; ")),
-            Self::StepLimit { steps } => write!(formatter, "not at its end after {steps} steps"),
+            Self::StepLimit { world_steps } => {
+                write!(formatter, "not at its end after {world_steps} world steps")
+            }
             Self::VirtualTimeout { at_ns } => {
                 write!(formatter, "not at its end after {at_ns} ns of virtual time")
             }
             Self::Panicked { place, message } => write!(formatter, "{place} panicked: {message}"),
+            Self::Interrupted { world_steps } => {
+                write!(formatter, "interrupted after {world_steps} world steps, before its end")
+            }
         }
     }
 }
@@ -135,9 +147,10 @@ mod tests {
             Outcome::JobFailed { cause: "restarts are used up".to_owned() },
             Outcome::Cancelled,
             Outcome::Deadlocked { waiting: vec!["task subtask 0 #0 waits for call 3".to_owned()] },
-            Outcome::StepLimit { steps: 1000 },
+            Outcome::StepLimit { world_steps: 1000 },
             Outcome::VirtualTimeout { at_ns: 5 },
             Outcome::Panicked { place: PanicPlace::Checker, message: "oh".to_owned() },
+            Outcome::Interrupted { world_steps: 1024 },
         ]
     }
 

@@ -82,7 +82,10 @@ impl Checker for Liveness {
         }
         let (subject, who) = match self.culprit() {
             Some((subtask, state)) => (Subject::Subtask(subtask), format!("{subtask} is {state:?}")),
-            None => (Subject::Job, "all known tasks are finished".to_owned()),
+            None if self.states.iter().all(|(_, _, state)| state.is_none()) => {
+                (Subject::Job, "no task was ever deployed".to_owned())
+            }
+            None => (Subject::Job, "every task that was deployed is finished".to_owned()),
         };
         let sentence = format!("the bounded job has no result although nothing broke any more: {who}");
         Err(Violation::new(Code::S4, subject, end.at, sentence))
@@ -120,6 +123,18 @@ mod tests {
         assert_eq!(violation.code, Code::S4);
         assert_eq!(violation.subject, Subject::Subtask(attempt(0, 0).subtask_id()));
         assert!(judge(true, None, RunStop::VirtualTimeout).is_err());
+    }
+
+    #[test]
+    fn a_job_that_never_deployed_anything_is_not_called_finished() {
+        let mut history = History::new();
+        history.world(EventKind::Healed);
+        let mut checker = Liveness::new(&setup());
+        history.events().iter().for_each(|event| checker.observe(event).unwrap());
+        let end = RunEnd { stop: RunStop::Quiescent, ..end_of(history.events()) };
+        let violation = checker.finish(&end).unwrap_err();
+        assert_eq!(violation.subject, Subject::Job);
+        assert!(violation.sentence.ends_with("no task was ever deployed"), "{violation}");
     }
 
     #[test]

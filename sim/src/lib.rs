@@ -12,4 +12,6 @@ pub mod replay;
 pub mod run;
 pub mod scenario;
 pub mod testing;
+pub mod trace_hash_text;
+pub mod twice;
 pub mod world;

@@ -3,6 +3,7 @@
 use crate::choices::RecordedChoices;
 use crate::run::RunReport;
 use crate::scenario::Scenario;
+use crate::trace_hash_text;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::Outcome;
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The version of the file's shape and of the events that its hash covers.
-pub const REPLAY_VERSION: u32 = 1;
+pub const REPLAY_VERSION: u32 = 2;
 
 /// A run, written down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,7 +24,8 @@ pub struct ReplayFile {
     pub seed: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The hash over its events.
+    /// The hash over its events, as `0x` and sixteen hexadecimal digits.
+    #[serde(with = "crate::trace_hash_text")]
     pub trace_hash: u64,
     /// The scenario.
     pub scenario: Scenario,
@@ -35,7 +37,7 @@ pub struct ReplayFile {
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// It cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("'{path}': {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -43,7 +45,7 @@ pub enum ReplayError {
         source: std::io::Error,
     },
     /// It is no replay file.
-    #[error("{path}: line {line}, column {column}: not a replay file: {message}")]
+    #[error("'{path}' is no replay file: line {line}, column {column}: {message}")]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -56,8 +58,8 @@ pub enum ReplayError {
     },
     /// It was written by another version.
     #[error(
-        "{path}: this is a replay file of version {found}, but this program reads version {REPLAY_VERSION} only; \
-             run it with the program that wrote it (splitrace {written_by})"
+        "'{path}' is a replay file of version {found}, but this program reads version {REPLAY_VERSION} only; replay it \
+         with the program that wrote it (splitrace {written_by}), or run its seed again"
     )]
     Version {
         /// The file.
@@ -68,7 +70,7 @@ pub enum ReplayError {
         written_by: String,
     },
     /// The scenario in it makes no sense.
-    #[error("{path}: {message}")]
+    #[error("'{path}' holds no valid scenario: {message}")]
     Scenario {
         /// The file.
         path: PathBuf,
@@ -103,7 +105,7 @@ impl ReplayFile {
             path: path.into(),
             line: error.line(),
             column: error.column(),
-            message: error.to_string(),
+            message: without_place(&error),
         };
         // The version is looked at first: a file of another version has another shape, and that is not its fault.
         let value: serde_json::Value = serde_json::from_str(&text).map_err(syntax)?;
@@ -120,14 +122,24 @@ impl ReplayFile {
         Ok(file)
     }
 
+    /// What stands in the file.
+    ///
+    /// # Panics
+    /// Never: a replay file has only plain data.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a replay file has only plain data");
+        text.push('\n');
+        text
+    }
+
     /// Writes a new file; one that is there already is left alone.
     ///
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn write_new(&self, path: &Path) -> Result<(), ReplayError> {
         let io = |source| ReplayError::Io { path: path.into(), source };
-        let mut text = serde_json::to_string_pretty(self).expect("a replay file has only plain data");
-        text.push('\n');
+        let text = self.to_text();
         let mut file = std::fs::File::create_new(path).map_err(io)?;
         file.write_all(text.as_bytes()).map_err(|source| {
             // Half a file would look like a result and take its name.
@@ -147,9 +159,82 @@ impl ReplayFile {
         }
         (self.trace_hash != report.trace_hash).then(|| {
             format!(
-                "recorded is the trace hash {:016x}, and the replay's is {:016x}",
-                self.trace_hash, report.trace_hash
+                "recorded is the trace hash {}, and the replay's is {}",
+                trace_hash_text::text(self.trace_hash),
+                trace_hash_text::text(report.trace_hash)
             )
         })
+    }
+}
+
+/// What serde_json says, without the place that it appends: that is told once.
+fn without_place(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    said.strip_suffix(&place).unwrap_or(&said).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::record_seed;
+    use crate::scenario::{DemoMode, DemoOptions};
+    use serde_json::{Value, json};
+
+    fn written() -> Value {
+        let scenario = Scenario::demo(DemoMode::Normal, DemoOptions::default());
+        let mut file = ReplayFile::of(&scenario, Some(7), &record_seed(&scenario, 7));
+        // The hash moves with every change of the protocol, its notation does not.
+        file.trace_hash = 0x2a;
+        file.choices.deviations.truncate(1);
+        serde_json::to_value(file).expect("plain data")
+    }
+
+    fn read(text: &str) -> Result<ReplayFile, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("seed-7.json");
+        std::fs::write(&path, text).expect("it is writable");
+        let read = ReplayFile::read(&path);
+        read.map_err(|error| error.to_string().replace(&*path.to_string_lossy(), "seed-7.json"))
+    }
+
+    /// A change of these lines is a change of the file's shape: [`REPLAY_VERSION`] goes up with it.
+    #[test]
+    fn the_shape_of_a_file_is_pinned() {
+        let mut file = written();
+        file["scenario"] = json!("see the scenario's own tests");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&file).expect("plain data"));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let file = read(&written().to_string()).expect("it is a replay file");
+        assert_eq!((file.seed, file.trace_hash), (Some(7), 0x2a));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_in_one_sentence_that_names_the_file_once() {
+        let mut old = written();
+        (old["version"], old["trace_hash"]) = (json!(1), json!(42));
+        let mut rounded = written();
+        rounded["trace_hash"] = json!(42);
+        let mut empty = written();
+        empty["scenario"]["job"]["vertices"] = json!([]);
+        for (text, expected) in [
+            (
+                old.to_string(),
+                "'seed-7.json' is a replay file of version 1, but this program reads version 2 only",
+            ),
+            (rounded.to_string(), "'seed-7.json' is no replay file: line 1, column "),
+            (
+                "{ not json".to_owned(),
+                "'seed-7.json' is no replay file: line 1, column 3: key must be a string",
+            ),
+            (empty.to_string(), "'seed-7.json' holds no valid scenario: job.vertices: a job has one to four"),
+        ] {
+            let said = read(&text).expect_err("it is refused");
+            assert!(said.starts_with(expected), "{said}");
+            assert_eq!((said.matches("seed-7").count(), said.matches(" at line ").count()), (1, 0), "{said}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use splitrace_invariants::{
 };
 use splitrace_runtime::event::Event;
 use splitrace_runtime::message::JobResult;
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 
 /// What a run says of itself.
@@ -18,10 +19,13 @@ pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
     /// The hash over all its events: equal for equal (scenario, choices), on any machine and in any build.
+    #[serde(with = "crate::trace_hash_text")]
     pub trace_hash: u64,
     /// Inputs handled by a role: what 'events per second' counts.
-    pub steps: u64,
-    /// Events told.
+    pub role_steps: u64,
+    /// Whatever happened, one by one: turns, frames, timers, faults; what `limits.steps_max` bounds.
+    pub world_steps: u64,
+    /// Events told to the checkers and the trace hash.
     pub event_count: u64,
     /// Virtual time at its end in nanoseconds.
     pub virtual_time_ns: u64,
@@ -56,8 +60,14 @@ pub fn run_seed(scenario: &Scenario, seed: u64) -> RunReport {
 /// As [`run_seed`], and writes the choices down.
 #[must_use]
 pub fn record_seed(scenario: &Scenario, seed: u64) -> RunReport {
+    record_seed_with_options(scenario, seed, RunOptions::default())
+}
+
+/// As [`record_seed`], with options.
+#[must_use]
+pub fn record_seed_with_options(scenario: &Scenario, seed: u64, options: RunOptions<'_>) -> RunReport {
     let mut recorder = Recorder::new(SeedChoices::new(seed));
-    let mut report = run_with(scenario, &mut recorder, None);
+    let mut report = run_with_options(scenario, &mut recorder, None, options);
     report.choices = recorder.into_recorded();
     report
 }
@@ -65,7 +75,17 @@ pub fn record_seed(scenario: &Scenario, seed: u64) -> RunReport {
 /// Runs a scenario with recorded choices.
 #[must_use]
 pub fn run_recorded(scenario: &Scenario, choices: &RecordedChoices) -> RunReport {
-    let mut report = run_with(scenario, Replayer::new(choices), None);
+    run_recorded_with_options(scenario, choices, RunOptions::default())
+}
+
+/// As [`run_recorded`], with options.
+#[must_use]
+pub fn run_recorded_with_options(
+    scenario: &Scenario,
+    choices: &RecordedChoices,
+    options: RunOptions<'_>,
+) -> RunReport {
+    let mut report = run_with_options(scenario, Replayer::new(choices), None, options);
     report.choices = choices.clone();
     report
 }
@@ -79,11 +99,30 @@ pub fn run_with(
     run_with_options(scenario, choices, observer, RunOptions::default())
 }
 
+/// Whether whoever asked for a run still wants it. The host asks, never the simulated code.
+pub type Stop<'host> = &'host (dyn Fn() -> bool + Sync);
+
+/// After so many world steps the host asks again whether to stop: some tenths of a millisecond.
+pub const WORLD_STEPS_BETWEEN_STOPS: u64 = 1_024;
+
 /// How a run is driven, beside what determines it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunOptions {
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'host> {
     /// A violation does not end the run: a demo shows the whole damage. The verdict is the same.
     pub goes_on_after_violation: bool,
+    /// Once it says yes the run ends as [`Outcome::Interrupted`]. A run that was not stopped is the same run whether or
+    /// not anybody could have stopped it.
+    pub stop: Option<Stop<'host>>,
+}
+
+impl fmt::Debug for RunOptions<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RunOptions")
+            .field("goes_on_after_violation", &self.goes_on_after_violation)
+            .field("can_be_stopped", &self.stop.is_some())
+            .finish()
+    }
 }
 
 /// As [`run_with`], with options.
@@ -91,7 +130,7 @@ pub fn run_with_options(
     scenario: &Scenario,
     mut choices: impl Choices,
     mut observer: Option<&mut dyn FnMut(&Event)>,
-    options: RunOptions,
+    options: RunOptions<'_>,
 ) -> RunReport {
     let mut world = World::new(scenario, &mut choices);
     if options.goes_on_after_violation {
@@ -117,7 +156,7 @@ pub fn run_with_options(
 /// Steps a world by the latency queue until it has an outcome.
 fn drive(
     scenario: &Scenario,
-    options: RunOptions,
+    options: RunOptions<'_>,
     world: &mut World,
     choices: &mut dyn Choices,
     after_step: &mut dyn FnMut(&mut World),
@@ -126,8 +165,12 @@ fn drive(
     let mut ends_at_ns = u64::MAX;
     loop {
         if world.step_count() >= limits.steps_max && world.next_by_latency().is_some() {
-            let limit = Outcome::StepLimit { steps: world.step_count() };
+            let limit = Outcome::StepLimit { world_steps: world.step_count() };
             return last_word(world, RunStop::StepLimit).unwrap_or(limit);
+        }
+        if is_stopped(options.stop, world.step_count()) {
+            let seen = world.judge().violation().cloned().map(Outcome::Violated);
+            return seen.unwrap_or(Outcome::Interrupted { world_steps: world.step_count() });
         }
         if !world.step_by_latency(choices) {
             break;
@@ -165,6 +208,11 @@ fn drive(
     }
 }
 
+/// A look at the host's flag, rare enough to cost nothing.
+fn is_stopped(stop: Option<Stop<'_>>, world_steps: u64) -> bool {
+    stop.is_some_and(|stop| world_steps.is_multiple_of(WORLD_STEPS_BETWEEN_STOPS) && stop())
+}
+
 /// What the checkers say once nothing more comes; the first violation of all counts.
 fn last_word(world: &mut World, stop: RunStop) -> Option<Outcome> {
     let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at: world.judge().last()? };
@@ -176,7 +224,8 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
     RunReport {
         outcome,
         trace_hash: world.judge().trace_hash(),
-        steps: world.event_step_count(),
+        role_steps: world.event_step_count(),
+        world_steps: world.step_count(),
         event_count: world.judge().event_count(),
         virtual_time_ns: world.now_ns(),
         exercised: world.judge().exercised(),
@@ -192,4 +241,38 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{DemoMode, DemoOptions};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn stopped_at_look(looks_before: u64) -> RunReport {
+        let looks = AtomicU64::new(0);
+        let stop = || looks.fetch_add(1, Ordering::Relaxed) >= looks_before;
+        let options = RunOptions { stop: Some(&stop), ..RunOptions::default() };
+        run_with_options(&demo(), SeedChoices::new(1), None, options)
+    }
+
+    fn demo() -> Scenario {
+        Scenario::demo(DemoMode::Normal, DemoOptions::default())
+    }
+
+    #[test]
+    fn a_stop_ends_a_run_where_it_is_and_counts_for_nothing() {
+        let report = stopped_at_look(1);
+        assert_eq!(report.outcome, Outcome::Interrupted { world_steps: WORLD_STEPS_BETWEEN_STOPS });
+        assert_eq!(report.world_steps, WORLD_STEPS_BETWEEN_STOPS);
+        assert!(!report.is_success() && report.violations.is_empty());
+    }
+
+    #[test]
+    fn a_run_that_could_have_been_stopped_is_the_same_run() {
+        let (watched, plain) = (stopped_at_look(u64::MAX), run_seed(&demo(), 1));
+        assert_eq!((watched.trace_hash, watched.outcome), (plain.trace_hash, plain.outcome));
+        assert!(plain.world_steps > WORLD_STEPS_BETWEEN_STOPS, "or it was never looked at");
+        assert!(plain.role_steps < plain.world_steps);
+    }
 }

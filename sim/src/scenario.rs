@@ -37,7 +37,8 @@ pub struct Scenario {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// A run that takes more steps ends as 'step limit'.
+    /// A run that takes more world steps ends as 'step limit'. A world step is one thing that happens: a turn of a role, a
+    /// frame, a timer, a fault.
     pub steps_max: u64,
     /// A run that goes on longer ends as 'virtual timeout'.
     pub virtual_time_max_ns: u64,

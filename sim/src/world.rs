@@ -132,13 +132,14 @@ impl World {
         self.now_ns
     }
 
-    /// How many steps were taken.
+    /// How many world steps were taken: turns, frames, timers, faults, whatever happened.
     #[must_use]
     pub const fn step_count(&self) -> u64 {
         self.step_count
     }
 
-    /// How many of them were an input handled by one role; session acknowledgements and heartbeats do not count.
+    /// How many role steps there were: an input handled by one role, what 'events per second' counts. Session
+    /// acknowledgements and heartbeats do not count.
     #[must_use]
     pub const fn event_step_count(&self) -> u64 {
         self.event_step_count.saturating_sub(self.heartbeat_step_count)

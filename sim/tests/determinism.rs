@@ -63,8 +63,12 @@ fn what_twenty_seeds_mean_is_pinned() {
         let (report, events) = events_of(&Scenario::draw(seed), seed);
         let mut counts = BTreeMap::<&str, u32>::new();
         events.iter().for_each(|event| *counts.entry(event.kind.name()).or_default() += 1);
-        writeln!(text, "seed {seed}: {:016x} {}, {} steps", report.trace_hash, report.outcome, report.steps)
-            .expect("a string takes text");
+        writeln!(
+            text,
+            "seed {seed}: {:016x} {}, {} steps",
+            report.trace_hash, report.outcome, report.role_steps
+        )
+        .expect("a string takes text");
         let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         writeln!(text, "  {}", counts.join(", ")).expect("a string takes text");
     }

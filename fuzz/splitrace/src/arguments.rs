@@ -26,14 +26,15 @@ Where to begin:
   splitrace campaign --seeds 0..2000    two thousand runs full of faults
   splitrace replay --seed 7             the story of one of them
 
-Exit code: 0 clean, 1 a violation was found, 2 wrong usage or input."
+Exit code: 0 clean, 1 a violation was found, 2 wrong usage or input, or the answer could not be written; 130 a campaign
+that Ctrl-C stopped before it found anything."
 )]
 pub struct CommandLine {
     /// How to print the results
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT", display_order = 900)]
     pub format: OutputFormat,
     /// Trace every protocol step to stderr, with its virtual time (a run takes far longer)
-    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", display_order = 901)]
     pub trace: Option<TraceLevel>,
     /// What to do.
     #[command(subcommand)]
@@ -160,10 +161,10 @@ pub struct DemoArguments {
     #[arg(long, value_enum, value_name = "MOMENT")]
     pub at: Option<Moment>,
     /// Move the failure to another record
-    #[arg(long, value_name = "RECORD")]
+    #[arg(long, value_name = "RECORD", value_parser = parse::record, allow_hyphen_values = true)]
     pub fail_at: Option<u64>,
     /// Shift the timing; the verdict stays
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
 }
 
@@ -176,7 +177,7 @@ Examples:
   splitrace run --seed 7 --defect final-batch-dropped")]
 pub struct RunArguments {
     /// The seed: it draws the scenario (unless one is given) and every choice of the run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// Run this scenario instead of the one that the seed draws
     #[arg(long, value_name = "FILE")]
@@ -196,20 +197,37 @@ Examples:
   splitrace campaign --defect gateway-never-closes        does a checker see this bug?
 
 A campaign of 2000 seeds or more on the default draw also asserts that the draw is not tame: that failovers, second
-faults, leader losses, each kind of fault and each window of the protocol really occurred. Ctrl-C stops it and keeps
-what was found.")]
+faults, leader losses, each kind of fault and each window of the protocol really occurred.
+
+events/s counts role steps: inputs handled by one role of the protocol. 'judged' says which invariants had something to
+judge, in how many seeds, and why the others were not judged.
+
+When --time is up no further seed is begun, and those that were begun have a second to end. At least one is begun.
+
+The files in --out are named seed-7.json or, when another run of seed 7 has that name already, seed-7-TRACEHASH.json. The
+same run is not written twice.
+
+Ctrl-C stops the runs where they are, prints what was found and then writes it to --out; a second Ctrl-C leaves out the
+files that are not written yet, a third one ends the process.")]
 pub struct CampaignArguments {
     /// Which seeds, the end not included [default: 0..2000]
-    #[arg(long, value_name = "A..B", conflicts_with = "time")]
+    #[arg(long, value_name = "A..B", conflicts_with = "time", allow_hyphen_values = true)]
     pub seeds: Option<SeedRange>,
     /// Run for this time instead: 60s, 15m, 2h
-    #[arg(long, value_name = "TIME", value_parser = parse::duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse::duration, allow_hyphen_values = true)]
     pub time: Option<Duration>,
     /// With --time: begin at this seed [default: 0]
-    #[arg(long, value_name = "N", requires = "time", conflicts_with = "seeds")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "time",
+        conflicts_with = "seeds",
+        value_parser = parse::seed,
+        allow_hyphen_values = true
+    )]
     pub first_seed: Option<u64>,
     /// How many worker threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = parse::jobs, allow_hyphen_values = true)]
     pub jobs: Option<u32>,
     /// Run this scenario under every seed instead of drawing one
     #[arg(long, value_name = "FILE")]
@@ -217,12 +235,19 @@ pub struct CampaignArguments {
     /// Switch on a defect; may be given several times
     #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
     pub defects: Vec<Defect>,
-    /// Write the failing seeds as replay files into this folder
+    /// Write the failing seeds as replay files into this folder; nothing in it is overwritten
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With --out: at most so many replay files for each distinct failure
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "out")]
-    pub keep: usize,
+    /// With --out: at most so many replay files for each distinct failure, and at least 1
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        requires = "out",
+        value_parser = parse::keep,
+        allow_hyphen_values = true
+    )]
+    pub keep: u64,
 }
 
 /// Arguments of `replay`.
@@ -243,7 +268,7 @@ pub struct ReplayArguments {
     )]
     pub file: Option<PathBuf>,
     /// Run this seed instead
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// With --seed: run this scenario instead of the one that the seed draws
     #[arg(long, value_name = "FILE", requires = "seed")]
@@ -264,7 +289,13 @@ Examples:
   cargo run --release -- bench --time 10s")]
 pub struct BenchArguments {
     /// How long each part runs
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse::duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "3s",
+        value_parser = parse::duration,
+        allow_hyphen_values = true
+    )]
     pub time: Duration,
 }
 
@@ -283,7 +314,7 @@ pub enum ScenarioCommand {
 #[derive(Clone, Debug, Args)]
 pub struct ScenarioShowArguments {
     /// The seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
 }
 

@@ -14,5 +14,5 @@ mod tame;
 pub use driver::{Driven, Plan, drive};
 pub use progress::Progress;
 pub use shape::FailureShape;
-pub use summary::{Digest, Failure, Summary};
+pub use summary::{Digest, Failure, Judged, Summary};
 pub use tame::{FAILOVER, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, fault_mark, shortfalls, window_mark};

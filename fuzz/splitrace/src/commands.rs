@@ -4,6 +4,7 @@ mod bench;
 mod campaign;
 mod defects;
 mod demo;
+mod judgements;
 mod oracle;
 mod replay;
 mod run;
@@ -11,10 +12,12 @@ mod scenario;
 mod stopwatch;
 
 use crate::arguments::{Command, CommandLine};
-use crate::engine::{RunReport, Verdict};
+use crate::engine::{self, RunReport, Verdict};
 use crate::error::CommandError;
 use crate::report::Report;
+use judgements::JudgementResult;
 use serde::Serialize;
+use splitrace_sim::trace_hash_text;
 
 /// Runs a command.
 ///
@@ -75,23 +78,31 @@ struct RunResult {
     verdict: Verdict,
     promise: String,
     trace_hash: String,
-    steps: u64,
-    events: u64,
+    /// Inputs handled by a role: what events/s counts.
+    role_steps: u64,
+    /// Whatever happened: turns, frames, timers, faults; what `limits.steps_max` bounds.
+    world_steps: u64,
+    /// Events told to the checkers and the trace hash.
+    events_told: u64,
     virtual_time_ns: u64,
     records: RecordCounts,
+    judgements: Vec<JudgementResult>,
 }
 
 impl RunResult {
-    fn of(seed: Option<u64>, report: &RunReport) -> Self {
+    /// Of a run that was compared with another of the same choices, or of one that was not.
+    fn of(seed: Option<u64>, report: &RunReport, is_compared: bool) -> Self {
         Self {
             seed,
             verdict: Verdict::of(report),
-            promise: crate::engine::promise_line(report),
-            trace_hash: format!("{:016x}", report.trace_hash),
-            steps: report.steps,
-            events: report.event_count,
+            promise: engine::promise_line(report),
+            trace_hash: trace_hash_text::text(report.trace_hash),
+            role_steps: report.role_steps,
+            world_steps: report.world_steps,
+            events_told: report.event_count,
             virtual_time_ns: report.virtual_time_ns,
             records: RecordCounts::of(report),
+            judgements: JudgementResult::all(&engine::judgements(report, is_compared)),
         }
     }
 
@@ -99,15 +110,17 @@ impl RunResult {
     fn text(&self) -> String {
         let millis = self.virtual_time_ns / 1_000_000;
         format!(
-            "verdict: {}\npromise: {}\n{}\nrecords read={} re-read={}\n{} steps, {} events in {}.{:03} s of virtual \
-             time, trace hash {}\n",
+            "verdict: {}\npromise: {}\n{}{}\nrecords read={} re-read={}\n{} role steps, {} world steps, {} events told \
+             in {}.{:03} s of virtual time, trace hash {}\n",
             self.verdict.line(),
             self.promise,
+            judgements::lines(&self.judgements),
             self.records.line(),
             self.records.read,
             self.records.re_read,
-            self.steps,
-            self.events,
+            self.role_steps,
+            self.world_steps,
+            self.events_told,
             millis / 1_000,
             millis % 1_000,
             self.trace_hash

@@ -6,13 +6,16 @@
 
 pub use splitrace_sim::choices::RecordedChoices;
 pub use splitrace_sim::replay::ReplayFile;
-pub use splitrace_sim::run::RunReport;
+pub use splitrace_sim::run::{RunReport, Stop};
 pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
 
 use crate::campaign::{FAILOVER, LEADER_LOSS, SECOND_FAULT, fault_mark, window_mark};
 use crate::error::CommandError;
 use crate::story::Story;
+use crate::timeline::Rows;
 use serde::Serialize;
+use splitrace_invariants::Judgement;
+use splitrace_invariants::checkers::NO_CHECKER;
 use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
@@ -20,7 +23,10 @@ use splitrace_invariants::violation::Subject;
 use splitrace_runtime::defects::Defect;
 use splitrace_runtime::event::Event;
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
-use splitrace_sim::run::{RunOptions, record_seed, run_recorded, run_seed, run_with_options};
+use splitrace_sim::run::{
+    RunOptions, record_seed_with_options, run_recorded_with_options, run_seed, run_with_options,
+};
+use splitrace_sim::twice::{PartedRuns, first_divergence};
 use std::path::Path;
 
 /// A run's outcome in plain words.
@@ -106,7 +112,7 @@ pub fn promise_line(report: &RunReport) -> String {
     if report.promise.is_exactly_once() {
         return "exactly-once".to_owned();
     }
-    let reserve = |(code, level): (splitrace_invariants::code::Code, Level)| match level {
+    let reserve = |(code, level): (Code, Level)| match level {
         Level::Full => None,
         reserved => Some(format!("{code} {reserved}")),
     };
@@ -118,7 +124,7 @@ pub fn promise_line(report: &RunReport) -> String {
 #[must_use]
 pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
     let line = |(code, level): (Code, Level)| {
-        let judged = if code.has_checker() { "" } else { " (not judged: it has no checker yet)" };
+        let judged = if code.has_checker() { String::new() } else { format!(" (not judged: {NO_CHECKER})") };
         format!("{code} ({}): {level}{judged}", code.title())
     };
     scenario.promise().levels().map(line).collect()
@@ -136,16 +142,32 @@ pub fn run_one(scenario: &Scenario, seed: u64) -> RunReport {
     run_seed(scenario, seed)
 }
 
-/// Runs a seed and writes its choices down.
+/// Runs a seed unless it is stopped.
 #[must_use]
-pub fn record(scenario: &Scenario, seed: u64) -> RunReport {
-    record_seed(scenario, seed)
+pub fn run_until(scenario: &Scenario, seed: u64, stop: Stop<'_>) -> RunReport {
+    run_with_options(scenario, SeedChoices::new(seed), None, stoppable(stop))
 }
 
-/// Runs recorded choices.
+/// Runs a seed unless it is stopped, and writes its choices down.
 #[must_use]
-pub fn run_again(scenario: &Scenario, choices: &RecordedChoices) -> RunReport {
-    run_recorded(scenario, choices)
+pub fn record_until(scenario: &Scenario, seed: u64, stop: Stop<'_>) -> RunReport {
+    record_seed_with_options(scenario, seed, stoppable(stop))
+}
+
+/// Runs recorded choices unless it is stopped.
+#[must_use]
+pub fn run_again_until(scenario: &Scenario, choices: &RecordedChoices, stop: Stop<'_>) -> RunReport {
+    run_recorded_with_options(scenario, choices, stoppable(stop))
+}
+
+fn stoppable(stop: Stop<'_>) -> RunOptions<'_> {
+    RunOptions { stop: Some(stop), ..RunOptions::default() }
+}
+
+/// Whether a run was stopped before it came to an end: it says nothing about its seed.
+#[must_use]
+pub const fn is_interrupted(report: &RunReport) -> bool {
+    matches!(report.outcome, Outcome::Interrupted { .. })
 }
 
 /// Runs a seed and collects its story.
@@ -163,24 +185,90 @@ pub fn tell_recorded(scenario: &Scenario, choices: &RecordedChoices) -> (RunRepo
 /// Runs a seed to its end whatever is violated on the way, so that the whole damage is seen.
 #[must_use]
 pub fn tell_to_the_end(scenario: &Scenario, seed: u64) -> (RunReport, Story) {
-    tell_with(scenario, SeedChoices::new(seed), RunOptions { goes_on_after_violation: true })
+    tell_with(scenario, SeedChoices::new(seed), RunOptions { goes_on_after_violation: true, stop: None })
 }
 
 fn tell(scenario: &Scenario, choices: impl Choices) -> (RunReport, Story) {
     tell_with(scenario, choices, RunOptions::default())
 }
 
-fn tell_with(scenario: &Scenario, choices: impl Choices, options: RunOptions) -> (RunReport, Story) {
+fn tell_with(scenario: &Scenario, choices: impl Choices, options: RunOptions<'_>) -> (RunReport, Story) {
     let mut story = Story::new(&scenario.job);
     let mut observer = |event: &Event| story.observe(event);
     let report = run_with_options(scenario, choices, Some(&mut observer), options);
     (report, story)
 }
 
-/// A replay file of a seed: the seed is run once more with its choices written down.
+/// A replay file of a seed: the seed is run once more with its choices written down. `None` when it was stopped.
 #[must_use]
-pub fn replay_file(scenario: &Scenario, seed: u64) -> ReplayFile {
-    ReplayFile::of(scenario, Some(seed), &record_seed(scenario, seed))
+pub fn replay_file(scenario: &Scenario, seed: u64, stop: Stop<'_>) -> Option<ReplayFile> {
+    let report = record_until(scenario, seed, stop);
+    (!is_interrupted(&report)).then(|| ReplayFile::of(scenario, Some(seed), &report))
+}
+
+/// As [`replay_file`], of a seed whose two runs differed: the file says so, if a pair of runs still differs.
+#[must_use]
+pub fn replay_file_of_divergence(scenario: &Scenario, seed: u64, stop: Stop<'_>) -> Option<ReplayFile> {
+    let mut file = replay_file(scenario, seed, stop)?;
+    if let Some(parted) = parted_recorded(scenario, &file.choices) {
+        file.outcome = parted.report.outcome;
+    }
+    Some(file)
+}
+
+/// So many pairs of runs are compared before two traces that once differed count as the same.
+pub const PAIRS_MAX: u32 = 32;
+
+/// A run of which another with the same choices differed.
+#[derive(Debug)]
+pub struct Parted {
+    /// Its report: D1 is violated.
+    pub report: RunReport,
+    /// Its story.
+    pub story: Story,
+    /// What this run told where the two part, and what the other did.
+    pub sides: [String; 2],
+}
+
+/// Runs a seed in pairs until two traces part (D1).
+#[must_use]
+pub fn parted_seed(scenario: &Scenario, seed: u64) -> Option<Parted> {
+    parted(scenario, || SeedChoices::new(seed))
+}
+
+/// Runs recorded choices in pairs until two traces part (D1).
+#[must_use]
+pub fn parted_recorded(scenario: &Scenario, choices: &RecordedChoices) -> Option<Parted> {
+    parted(scenario, || Replayer::new(choices))
+}
+
+fn parted<C: Choices>(scenario: &Scenario, choices: impl Fn() -> C) -> Option<Parted> {
+    let PartedRuns { report, events, divergence } = first_divergence(scenario, choices, PAIRS_MAX)?;
+    let mut story = Story::new(&scenario.job);
+    events.iter().for_each(|event| story.observe(event));
+    let rows = Rows::new(&scenario.job);
+    let side = |event: &Option<Event>| match event {
+        None => "the end".to_owned(),
+        Some(event) => rows.row(event).map_or_else(|| format!("{:?}", event.kind), |row| row.to_string()),
+    };
+    let sides = [side(&divergence.left), side(&divergence.right)];
+    Some(Parted { report, story, sides })
+}
+
+/// Whether a replay file records that two runs of it differed.
+#[must_use]
+pub fn records_divergence(file: &ReplayFile) -> bool {
+    matches!(&file.outcome, Outcome::Violated(violation) if violation.code == Code::D1)
+}
+
+/// What each invariant did in a run that was compared with another of the same choices, or in one that was not.
+#[must_use]
+pub fn judgements(report: &RunReport, is_compared: bool) -> Vec<(Code, Judgement)> {
+    let judged_by_two = |(code, judgement): &(Code, Judgement)| match code {
+        Code::D1 if is_compared => (Code::D1, Judgement::Judged { count: 1 }),
+        _ => (*code, judgement.clone()),
+    };
+    report.judgements.iter().map(judged_by_two).collect()
 }
 
 /// Which scenario a seed runs, with which defects.

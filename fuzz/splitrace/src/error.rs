@@ -3,7 +3,9 @@
 //!
 //! A violation is no error: it is what the command was asked to look for.
 
+use splitrace_sim::replay::ReplayError;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Wrong usage or input.
 #[derive(Debug, thiserror::Error)]
@@ -28,13 +30,8 @@ pub enum CommandError {
     #[error("these settings make no valid scenario: {0}")]
     BadSettings(String),
     /// A replay file cannot be used.
-    #[error("cannot replay '{}': {message}", path.display())]
-    BadReplayFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
+    #[error("cannot replay {0}")]
+    BadReplayFile(ReplayError),
     /// A replay did not do what the recorded run did.
     #[error("the replay does not reproduce the recorded run: {0}")]
     NotReproduced(String),
@@ -47,12 +44,16 @@ pub enum CommandError {
         source: std::io::Error,
     },
     /// A replay file could not be written. What was found is still told.
-    #[error("cannot write '{}': {message}", path.display())]
-    UnwritableFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        message: String,
+    #[error("cannot write {0}")]
+    UnwritableFile(ReplayError),
+    /// A campaign's time was up before any seed had come to its end. It would look like a success.
+    #[error(
+        "no seed came to its end within {time:?}, so nothing was checked: give it more time with --time, or a scenario \
+         whose runs are shorter"
+    )]
+    NothingRun {
+        /// The time that was given.
+        time: Duration,
     },
     /// An option has no meaning for this demo mode.
     #[error("'{option}' moves the injected failure, but demo mode '{mode}' injects none; use 'fail'")]

@@ -2,9 +2,9 @@
 //!
 //! A command never prints by itself. It answers a report that knows its text and its JSON, and [`run`] writes
 //! it in one go: so `--format` means the same everywhere, a reader that hangs up (`splitrace replay | head`)
-//! can cut no verdict short, and tests read values instead of scraping a terminal. Refused: printing as one
-//! goes, which is livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on
-//! stderr.
+//! can cut no verdict short, a full disk is noticed, and tests read values instead of scraping a terminal. What may
+//! take long after that (a campaign's replay files) is a second report. Refused: printing as one goes, which is
+//! livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on stderr.
 
 pub mod arguments;
 pub mod bench;
@@ -12,6 +12,7 @@ pub mod campaign;
 pub mod commands;
 pub mod engine;
 pub mod error;
+pub mod invocation;
 pub mod oracle;
 pub mod parse;
 pub mod report;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 /// Parses the arguments (the program's name first), runs the command, writes its report.
 ///
 /// The exit code is 0 when all is clean, 1 when a violation was found, 2 when the command or its input is
-/// wrong.
+/// wrong or the answer could not be written, 130 when it was interrupted before it had an answer.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let is_json = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
@@ -35,24 +36,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(command_line) => command_line,
         Err(error) => {
             // `--help` and `--version` come this way too: clap gives those exit code 0 and all others 2.
-            // A reader that hung up is no reason to fail.
-            let _ = error.print();
+            let told = report::is_told(error.print());
             if error.exit_code() != 0 && wants_json {
                 let said = error.to_string();
                 let sentence = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                report::write_stdout(&format!("{}\n", serde_json::json!({ "error": sentence })));
+                report::tell(&format!("{}\n", serde_json::json!({ "error": sentence })));
             }
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let exit = u8::try_from(error.exit_code()).unwrap_or(report::EXIT_WRONG_INPUT);
+            return ExitCode::from(if told { exit } else { report::EXIT_WRONG_INPUT });
         }
     };
     if let Some(level) = command_line.trace {
         listen(level);
     }
     match commands::execute(&command_line) {
-        Ok(report) => report.write(command_line.format),
+        Ok(report) => ExitCode::from(report.write(command_line.format)),
         Err(error) => {
             if command_line.format == OutputFormat::Json {
-                report::write_stdout(&format!("{}\n", serde_json::json!({ "error": error.to_string() })));
+                report::tell(&format!("{}\n", serde_json::json!({ "error": error.to_string() })));
             }
             report::write_stderr(&format!("error: {error}\n"));
             ExitCode::from(report::EXIT_WRONG_INPUT)

@@ -3,6 +3,7 @@
 
 use splitrace_runtime::defects::{Defect, REGISTRY};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -47,6 +48,47 @@ impl FromStr for SeedRange {
         }
         Ok(Self { start, end })
     }
+}
+
+/// Parses a seed.
+///
+/// # Errors
+/// A sentence, when it is no whole number of 64 bits.
+pub fn seed(text: &str) -> Result<u64, String> {
+    whole("a seed", text, 0..=u64::MAX)
+}
+
+/// Parses the number of a record.
+///
+/// # Errors
+/// A sentence, when it is no whole number of 64 bits.
+pub fn record(text: &str) -> Result<u64, String> {
+    whole("the number of a record", text, 0..=u64::MAX)
+}
+
+/// Parses how many threads to use.
+///
+/// # Errors
+/// A sentence, when it is no whole number from 1 to 1024.
+pub fn jobs(text: &str) -> Result<u32, String> {
+    whole("the number of threads", text, 1..=1024)
+}
+
+/// Parses how many files to keep.
+///
+/// # Errors
+/// A sentence, when it is no whole number, or 0: a folder in which nothing may be kept is of no use.
+pub fn keep(text: &str) -> Result<u64, String> {
+    whole("the number of files to keep", text, 1..=1_000_000)
+}
+
+fn whole<N>(what: &str, text: &str, range: RangeInclusive<N>) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + fmt::Display,
+{
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    let (least, most) = (range.start(), range.end());
+    number.ok_or_else(|| format!("{what} is a whole number from {least} to {most}, not '{text}'"))
 }
 
 /// Parses `90s`, `15m`, `2h`, `500ms`.
@@ -128,6 +170,20 @@ mod tests {
         for wrong in ["", "7", "a..b", "1..", "..5", "1..=5", "-1..5", "1..99999999999999999999"] {
             assert!(wrong.parse::<SeedRange>().is_err_and(|why| why.contains("looks like")), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_told_its_range() {
+        assert_eq!((seed("18446744073709551615"), jobs("1024"), keep("1")), (Ok(u64::MAX), Ok(1024), Ok(1)));
+        for wrong in ["-1", "many", "", "1.5", "18446744073709551616", "--format"] {
+            let why = seed(wrong).expect_err("it is refused");
+            assert_eq!(
+                why,
+                format!("a seed is a whole number from 0 to 18446744073709551615, not '{wrong}'")
+            );
+        }
+        assert!(jobs("0").is_err_and(|why| why.contains("from 1 to 1024, not '0'")));
+        assert!(keep("0").is_err_and(|why| why.contains("from 1 to 1000000, not '0'")));
     }
 
     #[test]

@@ -41,14 +41,27 @@ fn wrong_usage_is_refused_in_a_sentence() {
     refused(&["demo", "sideways"], &["sideways", "possible values", "normal"]);
     refused(&["dance"], &["dance"]);
     refused(&["run"], &["--seed"]);
-    refused(&["run", "--seed", "many"], &["many"]);
+    refused(
+        &["run", "--seed", "many"],
+        &["a seed is a whole number from 0 to 18446744073709551615, not 'many'"],
+    );
+    refused(&["run", "--seed", "-1"], &["a seed is a whole number from 0 to 18446744073709551615, not '-1'"]);
+    refused(&["replay", "--seed", "18446744073709551616"], &["a seed is a whole number from 0 to"]);
+    refused(&["scenario", "show", "--seed", "-1"], &["a seed is a whole number from 0 to"]);
+    refused(&["demo", "fail", "--fail-at", "-3"], &["the number of a record is a whole number from 0 to"]);
+    refused(&["campaign", "--seeds", "-3..5"], &["looks like 0..2000", "not '-3..5'"]);
+    refused(&["campaign", "--time", "-3s"], &["looks like", "not '-3s'"]);
+    refused(&["campaign", "--out", "here", "--keep", "0"], &["whole number from 1 to 1000000, not '0'"]);
     refused(&["campaign", "--seeds", "9..3"], &["9..3 runs backwards", "did you mean 3..9"]);
     refused(&["campaign", "--seeds", "3..3"], &["holds no seed"]);
     refused(&["campaign", "--seeds", "all"], &["looks like 0..2000"]);
     refused(&["campaign", "--time", "60"], &["looks like", "60s"]);
     refused(&["campaign", "--seeds", "0..2", "--time", "1s"], &["cannot be used with"]);
     refused(&["campaign", "--first-seed", "7"], &["--time"]);
-    refused(&["campaign", "--jobs", "0"], &["0 is not in 1..=1024"]);
+    refused(
+        &["campaign", "--jobs", "0"],
+        &["the number of threads is a whole number from 1 to 1024, not '0'"],
+    );
     refused(&["campaign", "--defect", "gateway-never-close"], &["'gateway-never-closes'"]);
     refused(&["replay"], &["FILE"]);
     refused(&["run", "--seed", "1", "--format", "xml"], &["xml", "json"]);
@@ -87,11 +100,20 @@ fn a_bad_scenario_file_is_told_where_it_is_bad() {
 fn a_replay_file_that_is_none_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("file.json");
-    refused(&["replay", text(&file)], &["cannot replay", "file.json"]);
+    let refused_once = |words: &[&str]| {
+        refused(&["replay", text(&file)], words);
+        let said = stderr(&splitrace(&["replay", text(&file)]));
+        assert_eq!((said.matches("file.json").count(), said.lines().count()), (1, 1), "{said}");
+    };
+    refused_once(&["cannot replay", "No such file"]);
     std::fs::write(&file, "{ not json").expect("it is writable");
-    refused(&["replay", text(&file)], &["cannot replay", "file.json"]);
+    refused_once(&["cannot replay", "is no replay file: line 1, column 3"]);
     std::fs::write(&file, "{\"version\": 999999}").expect("it is writable");
-    refused(&["replay", text(&file)], &["version", "999999"]);
+    refused_once(&["cannot replay", "of version 999999, but this program reads version 2 only"]);
+    // The first version wrote hashes as plain numbers.
+    std::fs::write(&file, "{\"version\": 1, \"splitrace\": \"0.1.0\", \"trace_hash\": 42}")
+        .expect("it is writable");
+    refused_once(&["of version 1, but this program reads version 2 only", "splitrace 0.1.0"]);
 }
 
 #[test]
@@ -208,16 +230,19 @@ fn a_planted_defect_is_found_written_and_replayed() {
     assert_eq!(code(&replay), 1, "{}", stderr(&replay));
     assert!(stdout(&replay).contains("reproduced: the same verdict and the same trace hash"));
 
-    // A second campaign into the same folder leaves the first one's files alone.
-    splitrace(&arguments);
-    assert_eq!(names().len(), 2 * first.len());
+    // A second campaign into the same folder leaves the first one's files alone, and writes nothing twice.
+    let again = splitrace(&arguments);
+    assert_eq!(code(&again), 1, "{}", stderr(&again));
+    assert!(stdout(&again).contains("(it was there already)"), "{}", stdout(&again));
+    assert_eq!(names(), first);
     let after: Vec<_> = first.iter().map(|path| std::fs::read(path).expect("it is readable")).collect();
     assert_eq!(before, after);
 
     // A file that says something else than what happens is refused.
     let mut json: serde_json::Value = serde_json::from_slice(&before[0]).expect("a replay file is JSON");
-    json["trace_hash"] = serde_json::json!(1);
+    assert!(json["trace_hash"].as_str().is_some_and(|hash| hash.starts_with("0x") && hash.len() == 18));
+    json["trace_hash"] = serde_json::json!("0x0000000000000001");
     let changed = folder.path().join("changed.json");
     std::fs::write(&changed, json.to_string()).expect("it is writable");
-    refused(&["replay", text(&changed)], &["does not reproduce", "trace hash"]);
+    refused(&["replay", text(&changed)], &["does not reproduce", "trace hash", "0x0000000000000001"]);
 }

@@ -17,7 +17,7 @@ fn hash_by_the_binary(seed: u64) -> String {
 #[test]
 fn a_seed_is_the_same_run_in_another_process() {
     for seed in 0..6 {
-        let here = format!("{:016x}", run_seed(&Scenario::draw(seed), seed).trace_hash);
+        let here = format!("{:#018x}", run_seed(&Scenario::draw(seed), seed).trace_hash);
         assert_eq!(hash_by_the_binary(seed), here, "seed {seed}");
         assert_eq!(hash_by_the_binary(seed), here, "seed {seed}, a second process");
     }

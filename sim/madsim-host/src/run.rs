@@ -196,7 +196,7 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
         return Outcome::Violated(violation.clone());
     }
     match result {
-        _ if stop == RunStop::StepLimit => Outcome::StepLimit { steps: court.turns() },
+        _ if stop == RunStop::StepLimit => Outcome::StepLimit { world_steps: court.turns() },
         None if stop == RunStop::VirtualTimeout => Outcome::VirtualTimeout { at_ns: counts.virtual_time_ns },
         None => Outcome::Deadlocked { waiting },
         Some(JobResult::Finished) => Outcome::Passed,

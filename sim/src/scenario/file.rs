@@ -1,6 +1,7 @@
 //! Scenarios as TOML files, checked when they are read.
 
 use super::Scenario;
+use splitrace_runtime::config::VertexConfig;
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -78,18 +79,7 @@ impl Scenario {
                     return wrong("job.vertices.operator", "every operator uid is used once");
                 }
             }
-            if !(1..=64).contains(&vertex.parallelism) {
-                return wrong("job.vertices.parallelism", "it lies between 1 and 64");
-            }
-            if vertex.source.split_count > 10_000 || vertex.source.records_per_split > 1 << 40 {
-                return wrong("job.vertices.source", "at most 10,000 splits of at most 2^40 records");
-            }
-            if vertex.task.write_buffer_records == 0 {
-                return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
-            }
-            if vertex.task.store_timeout_ns == 0 {
-                return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
-            }
+            validate_vertex(vertex)?;
         }
         if !(1..=64).contains(&job.task_managers) {
             return wrong("job.task_managers", "it lies between 1 and 64");
@@ -181,11 +171,35 @@ impl Scenario {
     }
 }
 
+fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
+    let wrong = |place: &str, message: &str| {
+        Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
+    };
+    if !(1..=64).contains(&vertex.parallelism) {
+        return wrong("job.vertices.parallelism", "it lies between 1 and 64");
+    }
+    if vertex.source.split_count == 0 {
+        let message =
+            "it is at least 1: a source without splits reads nothing, and every promise about it is empty";
+        return wrong("job.vertices.source.split_count", message);
+    }
+    if vertex.source.split_count > 10_000 || vertex.source.records_per_split > 1 << 40 {
+        return wrong("job.vertices.source", "it has at most 10,000 splits of at most 2^40 records");
+    }
+    if vertex.task.write_buffer_records == 0 {
+        return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
+    }
+    if vertex.task.store_timeout_ns == 0 {
+        return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
+    }
+    Ok(())
+}
+
 /// No duration is longer than about 104 days: sums of a few of them stay far from overflow.
 const NANOS_MAX: u64 = 1 << 53;
 /// No fault is planned more often than this.
 const FAULTS_MAX: u64 = 100_000;
-/// No run takes more steps: minutes, so that an interruption is never far.
+/// No run takes more world steps: minutes of real time.
 const STEPS_MAX: u64 = 100_000_000;
 
 /// Checks every number whose key says what it counts, wherever it stands.
@@ -247,6 +261,13 @@ mod tests {
                 .starts_with("faults.task_failures_max")
         );
         assert!(refused(|scenario| scenario.limits.steps_max = u64::MAX).starts_with("limits.steps_max"));
+    }
+
+    #[test]
+    fn a_source_has_something_to_read() {
+        let said = refused(|scenario| scenario.job.vertices[0].source.split_count = 0);
+        assert!(said.starts_with("job.vertices.source.split_count: it is at least 1"), "{said}");
+        assert_eq!(refused(|scenario| scenario.job.vertices[0].source.records_per_split = 0), "accepted");
     }
 
     #[test]

@@ -21,24 +21,26 @@ pub struct Plan {
 pub struct Driven {
     /// What it found.
     pub summary: Summary,
-    /// The seed behind the last one that was run.
+    /// The seed behind the last one that was begun.
     pub end: u64,
+    /// The seeds that were begun and stopped before their end, in order. Nothing is known about them.
+    pub cut_short: Vec<u64>,
 }
 
-/// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed; a
-/// seed that was begun is finished. `done` hears of every seed.
+/// Runs seeds until the plan's end or until `stop` answers yes, which each worker asks before each seed. `run` answers
+/// nothing for a seed that it was made to give up; `done` hears of every other one.
 /// A panic of `run` is that seed's outcome: it costs no other seed anything.
 pub fn drive(
     plan: &Plan,
     stop: &(impl Fn() -> bool + Sync),
-    run: &(impl Fn(u64) -> Digest + Sync),
+    run: &(impl Fn(u64) -> Option<Digest> + Sync),
     done: &(impl Fn(&Digest) + Sync),
 ) -> Driven {
     debug_assert!(plan.jobs >= 1, "somebody must work");
     let next = AtomicU64::new(plan.seeds.start);
     let stopped = AtomicBool::new(false);
     let work = || {
-        let mut summary = Summary::default();
+        let (mut summary, mut cut_short) = (Summary::default(), Vec::new());
         while !stopped.load(Ordering::Relaxed) {
             if stop() {
                 stopped.store(true, Ordering::Relaxed);
@@ -47,27 +49,35 @@ pub fn drive(
             let Some(seed) = take(&next, plan.seeds.end) else { break };
             // A panic outside a run's own guard is the harness's; it must not take what others found with it.
             let guarded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed)));
-            let digest = guarded.unwrap_or_else(|_| harness_panicked(seed));
+            let Some(digest) = guarded.unwrap_or_else(|_| Some(harness_panicked(seed))) else {
+                cut_short.push(seed);
+                continue;
+            };
             debug_assert!(digest.seed == seed, "a digest is of the seed that was asked for");
             done(&digest);
             summary.add(digest, plan.keep);
         }
-        summary
+        (summary, cut_short)
     };
-    let mut summary = Summary::default();
+    let (mut summary, mut cut_short) = (Summary::default(), Vec::new());
+    let mut take_in = |(part, cut): (Summary, Vec<u64>)| {
+        summary.merge(part, plan.keep);
+        cut_short.extend(cut);
+    };
     std::thread::scope(|scope| {
         // As many threads as the machine gives; this one works as well, so that there is always one.
         let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
         let workers: Vec<_> = (1..plan.jobs).map_while(spawn).collect();
-        summary.merge(work(), plan.keep);
+        take_in(work());
         for worker in workers {
-            let part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            summary.merge(part, plan.keep);
+            take_in(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
     });
     let end = next.load(Ordering::Relaxed);
-    debug_assert!(summary.seeds == end - plan.seeds.start, "what was run is a range without holes");
-    Driven { summary, end }
+    cut_short.sort_unstable();
+    let begun = summary.seeds + cut_short.len() as u64;
+    debug_assert!(begun == end - plan.seeds.start, "what was begun is a range without holes");
+    Driven { summary, end, cut_short }
 }
 
 fn harness_panicked(seed: u64) -> Digest {
@@ -79,8 +89,16 @@ fn harness_panicked(seed: u64) -> Digest {
         records: String::new(),
         clean: false,
     };
-    let (promise, marks) = ("unknown".to_owned(), Vec::new());
-    Digest { seed, verdict, promise, marks, steps: 0, all_visible: false, full_promise: false }
+    Digest {
+        seed,
+        verdict,
+        promise: "unknown".to_owned(),
+        marks: Vec::new(),
+        judgements: Vec::new(),
+        role_steps: 0,
+        all_visible: false,
+        full_promise: false,
+    }
 }
 
 /// The next seed, if there is one.
@@ -93,14 +111,24 @@ fn take(next: &AtomicU64, end: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn run(seed: u64) -> Digest {
+    fn run(seed: u64) -> Option<Digest> {
         let clean = !seed.is_multiple_of(7);
         let outcome = if clean { "passed" } else { "violated" }.to_owned();
         let sentence = format!("split-{seed} is lost");
         let verdict = Verdict { outcome, code: None, sentence, records: String::new(), clean };
         let promise = "exactly-once".to_owned();
-        let marks = Vec::new();
-        Digest { seed, verdict, promise, marks, steps: seed, all_visible: clean, full_promise: true }
+        let (marks, judgements) = (Vec::new(), Vec::new());
+        let role_steps = seed;
+        Some(Digest {
+            seed,
+            verdict,
+            promise,
+            marks,
+            judgements,
+            role_steps,
+            all_visible: clean,
+            full_promise: true,
+        })
     }
 
     fn plan(jobs: u32) -> Plan {
@@ -127,11 +155,19 @@ mod tests {
         assert_eq!(driven.summary.seeds, count.load(Ordering::Relaxed));
         assert!(
             (40..=42).contains(&driven.summary.seeds),
-            "a begun seed is finished: {}",
+            "each of the others finishes what it has begun: {}",
             driven.summary.seeds
         );
         let to_there = Plan { seeds: 5..driven.end, ..plan(1) };
         assert_eq!(drive(&to_there, &|| false, &run, &|_| ()), driven);
+    }
+
+    #[test]
+    fn a_seed_that_is_given_up_counts_for_nothing_and_is_named() {
+        let run = |seed: u64| if seed.is_multiple_of(100) { None } else { run(seed) };
+        let driven = drive(&plan(3), &|| false, &run, &|_| ());
+        assert_eq!((driven.end, driven.summary.seeds), (505, 495));
+        assert_eq!(driven.cut_short, [100, 200, 300, 400, 500]);
     }
 
     #[test]

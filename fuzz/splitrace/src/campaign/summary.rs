@@ -3,6 +3,7 @@
 use super::FailureShape;
 use crate::engine::Verdict;
 use serde::Serialize;
+use splitrace_invariants::{Code, Judgement};
 use std::collections::BTreeMap;
 
 /// One run, as a campaign sees it.
@@ -16,8 +17,10 @@ pub struct Digest {
     pub promise: String,
     /// The names of what it exercised.
     pub marks: Vec<String>,
-    /// How many events in the sense of events/s: inputs handled by a role.
-    pub steps: u64,
+    /// What each invariant did.
+    pub judgements: Vec<(Code, Judgement)>,
+    /// How many inputs a role handled: the events of events/s.
+    pub role_steps: u64,
     /// Whether a bounded job made every record visible exactly once.
     pub all_visible: bool,
     /// Whether the scenario promised exactly-once without a reserve.
@@ -35,13 +38,48 @@ pub struct Failure {
     pub sentence: String,
 }
 
+/// What one invariant did in many runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Judged {
+    /// In how many seeds it judged.
+    pub seeds: u64,
+    /// How often in all of them.
+    pub times: u64,
+    /// In how many seeds there was nothing to judge.
+    pub idle_seeds: u64,
+    /// In how many seeds it did not judge, by the reason.
+    pub not_judged: BTreeMap<String, u64>,
+}
+
+impl Judged {
+    fn add(&mut self, judgement: Judgement) {
+        match judgement {
+            Judgement::Judged { count: 0 } => self.idle_seeds += 1,
+            Judgement::Judged { count } => {
+                self.seeds += 1;
+                self.times += count;
+            }
+            Judgement::NotJudged(why) => *self.not_judged.entry(why).or_default() += 1,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.seeds += other.seeds;
+        self.times += other.times;
+        self.idle_seeds += other.idle_seeds;
+        for (why, seeds) in other.not_judged {
+            *self.not_judged.entry(why).or_default() += seeds;
+        }
+    }
+}
+
 /// The sum of many runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Summary {
     /// How many seeds were run.
     pub seeds: u64,
-    /// How many events they took.
-    pub steps: u64,
+    /// How many inputs a role handled: the events of events/s.
+    pub role_steps: u64,
     /// How many of them made every record visible exactly once.
     pub all_visible: u64,
     /// How many of them promised exactly-once without a reserve.
@@ -52,6 +90,8 @@ pub struct Summary {
     pub promises: BTreeMap<String, u64>,
     /// How many seeds exercised each thing.
     pub marks: BTreeMap<String, u64>,
+    /// What each invariant did in all of them.
+    pub judgements: BTreeMap<Code, Judged>,
     /// The distinct failures.
     #[serde(skip)]
     pub failures: BTreeMap<FailureShape, Failure>,
@@ -61,12 +101,15 @@ impl Summary {
     /// Takes a run; remembers at most `keep` seeds (at least one) for each distinct failure.
     pub fn add(&mut self, digest: Digest, keep: usize) {
         self.seeds += 1;
-        self.steps += digest.steps;
+        self.role_steps += digest.role_steps;
         self.all_visible += u64::from(digest.all_visible);
         self.full_promise += u64::from(digest.full_promise);
         *self.promises.entry(digest.promise).or_default() += 1;
         for mark in digest.marks {
             *self.marks.entry(mark).or_default() += 1;
+        }
+        for (code, judgement) in digest.judgements {
+            self.judgements.entry(code).or_default().add(judgement);
         }
         let verdict = digest.verdict;
         if !verdict.clean {
@@ -80,7 +123,7 @@ impl Summary {
     /// Takes what another worker found.
     pub fn merge(&mut self, other: Self, keep: usize) {
         self.seeds += other.seeds;
-        self.steps += other.steps;
+        self.role_steps += other.role_steps;
         self.all_visible += other.all_visible;
         self.full_promise += other.full_promise;
         for (counts, others) in [
@@ -91,6 +134,9 @@ impl Summary {
             for (name, count) in others {
                 *counts.entry(name).or_default() += count;
             }
+        }
+        for (code, judged) in other.judgements {
+            self.judgements.entry(code).or_default().merge(judged);
         }
         for (shape, failure) in other.failures {
             self.add_failure(shape, failure, keep);
@@ -139,10 +185,25 @@ mod tests {
             verdict,
             promise: "exactly-once".to_owned(),
             marks,
-            steps: seed,
+            judgements: vec![(Code::C1, Judgement::Judged { count: seed % 5 }), (Code::K1, no_checker())],
+            role_steps: seed,
             all_visible: clean,
             full_promise: clean,
         }
+    }
+
+    fn no_checker() -> Judgement {
+        Judgement::NotJudged("it has no checker yet".to_owned())
+    }
+
+    #[test]
+    fn judgements_are_summed_up_by_seeds_and_times() {
+        let mut summary = Summary::default();
+        (0..30).for_each(|seed| summary.add(digest(seed), 1));
+        let judged = &summary.judgements[&Code::C1];
+        assert_eq!((judged.seeds, judged.times, judged.idle_seeds), (24, 60, 6));
+        assert_eq!(summary.judgements[&Code::K1].not_judged["it has no checker yet"], 30);
+        assert_eq!(summary.judgements[&Code::K1].seeds, 0);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const SLICES: u32 = 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 struct Measured {
     runs: u64,
-    /// Inputs handled by a role; for the bare loop, deliveries.
+    /// Role steps: inputs handled by a role; for the bare loop, deliveries.
     events: u64,
     /// Events that the runs told, each of which the checkers and the trace hash took.
     told: u64,
@@ -124,7 +124,7 @@ fn run_seeds(measured: &mut Measured, slice: Duration, scenario: impl Fn(u64) ->
     let clock = Stopwatch::start();
     while clock.elapsed() < slice || seed == first_seed {
         let report = engine::run_one(&scenario(seed), seed);
-        events += report.steps;
+        events += report.role_steps;
         told += report.event_count;
         seed += 1;
     }

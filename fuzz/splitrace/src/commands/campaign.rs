@@ -1,20 +1,22 @@
 //! `splitrace campaign`: many seeds, what they exercised, and each distinct failure with one seed.
 
 mod files;
+mod interrupts;
 mod text;
 
 use super::stopwatch::Stopwatch;
 use crate::arguments::CampaignArguments;
-use crate::campaign::{Digest, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
-use crate::engine::{self, ScenarioSource, Verdict};
+use crate::campaign::{Digest, Driven, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
+use crate::engine::{self, ScenarioSource, Stop, Verdict};
 use crate::error::CommandError;
 use crate::parse::SeedRange;
 use crate::report::Report;
 use files::Folder;
+use interrupts::Interrupts;
 use serde::Serialize;
+use splitrace_invariants::Code;
 use splitrace_runtime::defects::Defect;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 pub(super) use text::grouped;
@@ -24,6 +26,10 @@ const DEFAULT_SEEDS: SeedRange = SeedRange { start: 0, end: 2_000 };
 
 /// One in so many seeds is run a second time, from its recorded choices: D1 compares two runs.
 const TWICE_EVERY: u64 = 16;
+
+/// When `--time` is up no seed is begun any more, and one that was begun has this long to come to its end: nearly all do,
+/// so that next to nothing is thrown away.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A distinct failure in JSON.
 #[derive(Debug, Serialize)]
@@ -52,9 +58,12 @@ struct CampaignResult {
     first_seed: u64,
     end_seed: u64,
     interrupted: bool,
+    cut_short: Vec<u64>,
     wall_time_ms: u64,
     seeds_per_second: u64,
+    /// Role steps: inputs handled by a role.
     events_per_second: u64,
+    /// Role steps, as above.
     events_per_run: u64,
     summary: Summary,
     failed: u64,
@@ -63,6 +72,7 @@ struct CampaignResult {
     shortfalls: Vec<String>,
     judged_for_tameness: bool,
     files: Vec<String>,
+    files_left_out: u64,
     file_errors: Vec<String>,
 }
 
@@ -70,53 +80,98 @@ struct CampaignResult {
 pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandError> {
     let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.defects)?;
     let folder = arguments.out.as_deref().map(Folder::open).transpose()?;
-    let interrupted = listen_for_interrupt()?;
-    let jobs = arguments.jobs.unwrap_or_else(|| {
-        std::thread::available_parallelism()
-            .map_or(1, |cores| u32::try_from(NonZero::get(cores)).unwrap_or(1))
-    });
+    let interrupts = Interrupts::listen()?;
     let seeds = seeds(arguments);
-    let plan = Plan { seeds: seeds.start..seeds.end, jobs, keep: arguments.keep };
+    let keep = usize::try_from(arguments.keep).unwrap_or(usize::MAX);
+    let plan = Plan { seeds: seeds.start..seeds.end, jobs: jobs(arguments), keep };
     let progress = Progress::new(arguments.time.is_none().then(|| seeds.count()));
     let clock = Stopwatch::start();
-    let over =
-        || interrupted.load(Ordering::Relaxed) || arguments.time.is_some_and(|time| clock.elapsed() >= time);
-    let twice_every = if arguments.defects.contains(&Defect::HashMapOrderLeaks) { 1 } else { TWICE_EVERY };
-    let driven = with_quiet_panics(|| {
-        drive(&plan, &over, &|seed| digest(&source, seed, twice_every), &|digest| {
-            progress.seed_done(digest.verdict.clean);
-        })
-    });
+    let driven =
+        with_quiet_panics(|| drive_until_over(arguments, &plan, &source, &interrupts, &progress, clock));
     let wall_time = clock.elapsed();
     progress.finish();
 
-    let mut result = CampaignResult {
-        first_seed: seeds.start,
-        end_seed: driven.end,
-        interrupted: interrupted.load(Ordering::Relaxed),
-        wall_time_ms: u64::try_from(wall_time.as_millis()).unwrap_or(u64::MAX),
-        seeds_per_second: per_second(driven.summary.seeds, wall_time),
-        events_per_second: per_second(driven.summary.steps, wall_time),
-        events_per_run: driven.summary.steps / driven.summary.seeds.max(1),
-        failed: driven.summary.failed(),
-        failures: failures(&driven.summary, arguments),
-        defects: arguments.defects.iter().map(|defect| judged(*defect, &driven.summary)).collect(),
-        shortfalls: Vec::new(),
-        judged_for_tameness: false,
-        files: Vec::new(),
-        file_errors: Vec::new(),
-        summary: driven.summary,
+    let interrupted = interrupts.count() > 0;
+    if let Some(time) = arguments.time
+        && driven.summary.seeds == 0
+        && !interrupted
+    {
+        return Err(CommandError::NothingRun { time });
+    }
+    let mut result = result_of(arguments, seeds.start, driven, wall_time);
+    result.interrupted = interrupted;
+    let summary = report(&result, text::text(&result));
+    Ok(match folder {
+        Some(folder) if !result.failures.is_empty() => summary.and_then(move || {
+            files::write(&folder, &source, &mut result, &interrupts);
+            report(&result, text::files(&result))
+        }),
+        _ => summary,
+    })
+}
+
+/// The worker threads' part of a campaign.
+fn drive_until_over(
+    arguments: &CampaignArguments,
+    plan: &Plan,
+    source: &ScenarioSource,
+    interrupts: &Interrupts,
+    progress: &Progress,
+    clock: Stopwatch,
+) -> Driven {
+    let is_past = |grace| arguments.time.is_some_and(|time| clock.elapsed() >= time + grace);
+    let begun = AtomicBool::new(false);
+    let is_over = || interrupts.count() > 0 || (begun.load(Ordering::Relaxed) && is_past(Duration::ZERO));
+    let stop = || interrupts.count() > 0 || is_past(GRACE);
+    let twice_every = if arguments.defects.contains(&Defect::HashMapOrderLeaks) { 1 } else { TWICE_EVERY };
+    let run = |seed| {
+        begun.store(true, Ordering::Relaxed);
+        digest(source, seed, twice_every, &stop)
     };
-    if arguments.scenario.is_none() && arguments.defects.is_empty() && result.summary.seeds >= SEEDS_MIN {
-        result.judged_for_tameness = true;
-        result.shortfalls = shortfalls(&result.summary);
+    drive(plan, &is_over, &run, &|digest| progress.seed_done(digest.verdict.clean))
+}
+
+fn result_of(
+    arguments: &CampaignArguments,
+    first_seed: u64,
+    driven: Driven,
+    wall_time: Duration,
+) -> CampaignResult {
+    let Driven { summary, end, cut_short } = driven;
+    let is_default_draw = arguments.scenario.is_none() && arguments.defects.is_empty();
+    let judged_for_tameness = is_default_draw && summary.seeds >= SEEDS_MIN;
+    CampaignResult {
+        first_seed,
+        end_seed: end,
+        interrupted: false,
+        cut_short,
+        wall_time_ms: u64::try_from(wall_time.as_millis()).unwrap_or(u64::MAX),
+        seeds_per_second: per_second(summary.seeds, wall_time),
+        events_per_second: per_second(summary.role_steps, wall_time),
+        events_per_run: summary.role_steps / summary.seeds.max(1),
+        failed: summary.failed(),
+        failures: failures(&summary, arguments),
+        defects: arguments.defects.iter().map(|defect| judged(*defect, &summary)).collect(),
+        shortfalls: if judged_for_tameness { shortfalls(&summary) } else { Vec::new() },
+        judged_for_tameness,
+        files: Vec::new(),
+        files_left_out: 0,
+        file_errors: Vec::new(),
+        summary,
     }
-    if let Some(folder) = &folder {
-        write_files(folder, &source, &mut result);
-    }
+}
+
+/// The result as it stands, with its exit code.
+fn report(result: &CampaignResult, text: String) -> Report {
     let clean = result.failures.is_empty() && result.shortfalls.is_empty();
-    let report = Report::new(text::text(&result), &result, clean);
-    Ok(if result.file_errors.is_empty() { report } else { report.with_wrong_input() })
+    let report = Report::new(text, result, clean);
+    let report = if result.interrupted { report.with_interruption() } else { report };
+    if result.file_errors.is_empty() { report } else { report.with_wrong_input() }
+}
+
+fn jobs(arguments: &CampaignArguments) -> u32 {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    arguments.jobs.unwrap_or_else(|| u32::try_from(cores()).unwrap_or(1))
 }
 
 /// A run that panics is an outcome and is counted as one. The first says on stderr where; a thousand more would only
@@ -142,33 +197,45 @@ fn seeds(arguments: &CampaignArguments) -> SeedRange {
     }
 }
 
-/// Runs a seed, some of them twice.
-fn digest(source: &ScenarioSource, seed: u64, twice_every: u64) -> Digest {
+/// Runs a seed, some of them twice. `None` when it was stopped before it was judged.
+fn digest(source: &ScenarioSource, seed: u64, twice_every: u64, stop: Stop<'_>) -> Option<Digest> {
     let scenario = source.scenario(seed);
     let twice = seed.is_multiple_of(twice_every);
-    let report = if twice { engine::record(&scenario, seed) } else { engine::run_one(&scenario, seed) };
+    let report = if twice {
+        engine::record_until(&scenario, seed, stop)
+    } else {
+        engine::run_until(&scenario, seed, stop)
+    };
+    if engine::is_interrupted(&report) {
+        return None;
+    }
     let mut verdict = Verdict::of(&report);
-    if verdict.clean && twice {
-        let again = engine::run_again(&scenario, &report.choices);
+    let is_compared = verdict.clean && twice;
+    if is_compared {
+        let again = engine::run_again_until(&scenario, &report.choices, stop);
+        if engine::is_interrupted(&again) {
+            return None;
+        }
         if again.trace_hash != report.trace_hash {
             verdict = Verdict {
                 outcome: "violated".to_owned(),
-                code: Some("D1".to_owned()),
+                code: Some(Code::D1.to_string()),
                 sentence: "the same scenario and choices gave two different traces".to_owned(),
                 records: String::new(),
                 clean: false,
             };
         }
     }
-    Digest {
+    Some(Digest {
         seed,
         promise: engine::promise_line(&report),
         full_promise: engine::is_full_promise(&report),
         marks: engine::marks(&report),
-        steps: report.steps,
+        judgements: engine::judgements(&report, is_compared),
+        role_steps: report.role_steps,
         all_visible: report.records.duplicates == 0 && report.records.missing == 0,
         verdict,
-    }
+    })
 }
 
 fn failures(summary: &Summary, arguments: &CampaignArguments) -> Vec<FailureResult> {
@@ -201,37 +268,6 @@ fn judged(defect: Defect, summary: &Summary) -> DefectResult {
         by: codes,
         seeds: by.iter().map(|(_, failure)| failure.count).sum(),
         first_seed: by.iter().map(|(_, failure)| failure.seeds[0]).min(),
-    }
-}
-
-/// Runs what is kept once more and writes it. A run is determined by its seed, so nothing large had to be
-/// kept.
-fn write_files(folder: &Folder, source: &ScenarioSource, result: &mut CampaignResult) {
-    let seeds: std::collections::BTreeSet<u64> =
-        result.summary.failures.values().flat_map(|failure| failure.seeds.iter().copied()).collect();
-    for seed in seeds {
-        let scenario = source.scenario(seed);
-        let file = engine::replay_file(&scenario, seed);
-        match folder.write_new(seed, &file) {
-            Ok(path) => result.files.push(path.display().to_string()),
-            Err(error) => result.file_errors.push(error.to_string()),
-        }
-    }
-}
-
-/// A flag that Ctrl-C raises. A second Ctrl-C ends the process at once, as the handler is never asked again.
-fn listen_for_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
-    let handler = move || {
-        if raised.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    match ctrlc::try_set_handler(handler) {
-        // Somebody else listens already, as when a test runs two campaigns in one process.
-        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(flag),
-        Err(error) => Err(CommandError::NoInterruptHandler(error)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `splitrace defects`: the registry as a table.
 
+use crate::invocation::program;
 use crate::report::Report;
 use splitrace_runtime::defects::REGISTRY;
 use std::fmt::Write;
@@ -16,7 +17,7 @@ pub(super) fn execute() -> Report {
         writeln!(text, "{id:<id_width$}  {codes:<code_width$}  {kind:<10}  {sentence} [{reference}]")
             .expect("a string takes all");
     }
-    text.push_str("\nswitch one on: splitrace campaign --defect ID\n");
+    text.push_str(&format!("\nswitch one on: {} campaign --defect ID\n", program()));
     text.push_str("it counts as found only by one of the invariants that its line names\n");
     Report::new(text, &REGISTRY, true)
 }

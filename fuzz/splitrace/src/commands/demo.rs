@@ -25,7 +25,7 @@ struct DemoResult {
 pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError> {
     let scenario = scenario(arguments)?;
     let (report, mut story) = engine::tell_to_the_end(&scenario, arguments.seed);
-    let result = RunResult::of(Some(arguments.seed), &report);
+    let result = RunResult::of(Some(arguments.seed), &report, false);
     story.say(report.virtual_time_ns, result.records.line());
     let time_line: Vec<String> =
         story.rows().iter().filter(|row| is_shown(row)).map(ToString::to_string).collect();

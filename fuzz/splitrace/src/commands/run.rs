@@ -4,13 +4,14 @@ use super::RunResult;
 use crate::arguments::RunArguments;
 use crate::engine::{ScenarioSource, run_one};
 use crate::error::CommandError;
+use crate::invocation::{program, quoted};
 use crate::report::Report;
 
 /// Runs a seed.
 pub(super) fn execute(arguments: &RunArguments) -> Result<Report, CommandError> {
     let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.defects)?;
     let report = run_one(&source.scenario(arguments.seed), arguments.seed);
-    let result = RunResult::of(Some(arguments.seed), &report);
+    let result = RunResult::of(Some(arguments.seed), &report, false);
     let mut text = format!("seed {}\n{}", arguments.seed, result.text());
     if !result.verdict.clean {
         let replay = replay_command(arguments.seed, arguments.scenario.as_deref(), &arguments.defects);
@@ -25,9 +26,9 @@ pub(super) fn replay_command(
     scenario: Option<&std::path::Path>,
     defects: &[splitrace_runtime::defects::Defect],
 ) -> String {
-    let mut command = format!("splitrace replay --seed {seed}");
+    let mut command = format!("{} replay --seed {seed}", program());
     if let Some(path) = scenario {
-        command.push_str(&format!(" --scenario '{}'", path.display()));
+        command.push_str(&format!(" --scenario {}", quoted(&path.display().to_string())));
     }
     for defect in defects {
         command.push_str(&format!(" --defect {defect}"));

@@ -1,7 +1,11 @@
 //! The folder of replay files. It is tried before a campaign starts, and what is in it is never overwritten.
 
-use crate::engine::ReplayFile;
+use super::{CampaignResult, Interrupts};
+use crate::engine::{self, ReplayFile, ScenarioSource};
 use crate::error::CommandError;
+use splitrace_invariants::Code;
+use splitrace_sim::trace_hash_text;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,36 +26,96 @@ impl Folder {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Writes a file under a name that is not taken: `seed-7.json`, else `seed-7-2.json` and so on.
-    pub(super) fn write_new(&self, seed: u64, file: &ReplayFile) -> Result<PathBuf, CommandError> {
-        let path = free_name(seed, |name| self.path.join(name).symlink_metadata().is_ok());
-        let path = self.path.join(path);
-        file.write_new(&path).map_err(|error| CommandError::UnwritableFile {
-            path: path.clone(),
-            message: error.to_string(),
-        })?;
-        Ok(path)
+    /// Writes a file, and answers where it stands and whether it is new. The name is `seed-7.json`; when another run of
+    /// that seed has it (another scenario, defect or program), `seed-7-<trace hash>.json`. A file that is there with the
+    /// same content is the same find, and one more copy would only look like another.
+    fn keep(&self, seed: u64, file: &ReplayFile) -> Result<Kept, CommandError> {
+        let text = file.to_text();
+        let names = [
+            format!("seed-{seed}.json"),
+            format!("seed-{seed}-{}.json", trace_hash_text::text(file.trace_hash)),
+        ];
+        let mut path = self.path.join(&names[0]);
+        for name in names {
+            path = self.path.join(name);
+            if fs::read_to_string(&path).is_ok_and(|held| held == text) {
+                return Ok(Kept { path, is_new: false });
+            }
+            if path.symlink_metadata().is_err() {
+                break;
+            }
+        }
+        // Should both names be taken by something else, this says so.
+        file.write_new(&path).map_err(CommandError::UnwritableFile)?;
+        Ok(Kept { path, is_new: true })
     }
 }
 
-fn free_name(seed: u64, is_taken: impl Fn(&str) -> bool) -> String {
-    let mut name = format!("seed-{seed}.json");
-    let mut number = 2;
-    while is_taken(&name) {
-        name = format!("seed-{seed}-{number}.json");
-        number += 1;
+/// Where a replay file stands.
+#[derive(Debug)]
+struct Kept {
+    path: PathBuf,
+    is_new: bool,
+}
+
+/// Runs what is kept once more and writes it. A run is determined by its seed, so nothing large had to be kept.
+pub(super) fn write(
+    folder: &Folder,
+    source: &ScenarioSource,
+    result: &mut CampaignResult,
+    interrupts: &Interrupts,
+) {
+    // The Ctrl-C that ended the runs is not one that ends this.
+    let stop = || interrupts.count() > 1;
+    let mut seeds: BTreeMap<u64, bool> = BTreeMap::new();
+    for (shape, failure) in &result.summary.failures {
+        let is_divergence = shape.code.as_deref() == Some(Code::D1.as_str());
+        seeds.extend(failure.seeds.iter().map(|seed| (*seed, is_divergence)));
     }
-    name
+    for (seed, is_divergence) in seeds {
+        let scenario = source.scenario(seed);
+        let of_seed = if is_divergence { engine::replay_file_of_divergence } else { engine::replay_file };
+        let Some(file) = Some(()).filter(|()| !stop()).and_then(|()| of_seed(&scenario, seed, &stop)) else {
+            result.files_left_out += 1;
+            continue;
+        };
+        match folder.keep(seed, &file) {
+            Ok(kept) => {
+                let there = if kept.is_new { "" } else { " (it was there already)" };
+                result.files.push(format!("{}{there}", kept.path.display()));
+            }
+            Err(error) => result.file_errors.push(error.to_string()),
+        }
+    }
+    result.interrupted |= result.files_left_out > 0;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Scenario;
 
     #[test]
-    fn a_taken_name_is_left_alone() {
-        assert_eq!(free_name(7, |_| false), "seed-7.json");
-        assert_eq!(free_name(7, |name| ["seed-7.json", "seed-7-2.json"].contains(&name)), "seed-7-3.json");
+    fn the_same_find_is_kept_once_and_another_run_of_the_seed_beside_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = Folder::open(folder.path()).expect("it is writable");
+        let file = engine::replay_file(&Scenario::draw(7), 7, &|| false).expect("nobody stops it");
+        let mut other = file.clone();
+        other.trace_hash = 0x2a;
+        let name = |kept: Kept| {
+            let name = kept.path.file_name().expect("it has one").to_string_lossy().into_owned();
+            (name, kept.is_new)
+        };
+        let keep = |file| folder.keep(7, file).map(name).expect("it is writable");
+        assert_eq!(keep(&file), ("seed-7.json".to_owned(), true));
+        assert_eq!(keep(&file), ("seed-7.json".to_owned(), false));
+        assert_eq!(keep(&other), ("seed-7-0x000000000000002a.json".to_owned(), true));
+        assert_eq!(keep(&other), ("seed-7-0x000000000000002a.json".to_owned(), false));
+        // Both names taken by something else: nothing is overwritten.
+        let mut third = other.clone();
+        third.seed = None;
+        assert!(matches!(folder.keep(7, &third), Err(CommandError::UnwritableFile(_))));
+        assert!(!keep(&other).1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A campaign's result for people.
 
 use super::CampaignResult;
+use crate::campaign::Summary;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -16,43 +17,44 @@ fn write_text(text: &mut String, result: &CampaignResult) -> fmt::Result {
     let millis = result.wall_time_ms;
     writeln!(
         text,
-        "seeds {}..{}{}: {} runs in {}.{:01} s, {} seeds/s, {} events/s, {} events per run",
+        "seeds {}..{}{}: {} in {}.{:01} s, {} seeds/s, {} events/s (role steps), {} events per run",
         result.first_seed,
         result.end_seed,
         if result.interrupted { " (interrupted; this is what was run)" } else { "" },
-        summary.seeds,
+        counted(summary.seeds, "run"),
         millis / 1_000,
         millis % 1_000 / 100,
         grouped(result.seeds_per_second),
         grouped(result.events_per_second),
         grouped(result.events_per_run)
     )?;
+    if !result.cut_short.is_empty() {
+        let seeds: Vec<String> = result.cut_short.iter().map(u64::to_string).collect();
+        writeln!(text, "stopped before their end, so not judged: seed {}", seeds.join(", "))?;
+    }
     counts(text, "outcomes", &summary.outcomes, summary.seeds)?;
     counts(text, "promises", &summary.promises, summary.seeds)?;
     counts(text, "exercised (seeds in which it happened)", &summary.marks, summary.seeds)?;
+    judgements(text, summary)?;
     writeln!(
         text,
-        "\nall records visible exactly once in {}, full exactly-once promise in {} of {} seeds",
-        summary.all_visible, summary.full_promise, summary.seeds
+        "\nall records visible exactly once in {}, full exactly-once promise in {} of {}",
+        summary.all_visible,
+        summary.full_promise,
+        counted(summary.seeds, "seed")
     )?;
     failures(text, result)?;
     for defect in &result.defects {
         match (defect.found, defect.first_seed) {
             (true, Some(seed)) => writeln!(
                 text,
-                "defect {}: FOUND in {} seeds, first in seed {seed}, by {}",
+                "defect {}: FOUND in {}, first in seed {seed}, by {}",
                 defect.id,
-                defect.seeds,
+                counted(defect.seeds, "seed"),
                 defect.by.join(", ")
             )?,
             _ => writeln!(text, "defect {}: NOT FOUND by an invariant that its entry names", defect.id)?,
         }
-    }
-    for file in &result.files {
-        writeln!(text, "wrote {file}")?;
-    }
-    for error in &result.file_errors {
-        writeln!(text, "error: {error}")?;
     }
     if !result.shortfalls.is_empty() {
         writeln!(text, "\nthe draw is too tame:")?;
@@ -63,7 +65,56 @@ fn write_text(text: &mut String, result: &CampaignResult) -> fmt::Result {
         writeln!(text, "the draw is not tame: all that is owed occurred often enough")?;
     }
     let verdict = if result.failures.is_empty() { "no violation" } else { "violations found" };
-    writeln!(text, "{verdict}: {} of {} seeds failed", result.failed, summary.seeds)
+    let seeds = counted(summary.seeds, "seed");
+    let interrupted = if result.interrupted { "; interrupted before the end" } else { "" };
+    writeln!(text, "{verdict}: {} of {seeds} failed{interrupted}", result.failed)
+}
+
+/// What became of the replay files.
+pub(super) fn files(result: &CampaignResult) -> String {
+    let mut text = String::new();
+    for file in &result.files {
+        text.push_str(&format!("replay file {file}\n"));
+    }
+    for error in &result.file_errors {
+        text.push_str(&format!("error: {error}\n"));
+    }
+    if result.files_left_out > 0 {
+        let left_out = counted(result.files_left_out, "replay file");
+        text.push_str(&format!("interrupted: {left_out} not written; the seeds above tell the same\n"));
+    }
+    text
+}
+
+/// Which invariants were judged in how many seeds, and why not in the others.
+fn judgements(text: &mut String, summary: &Summary) -> fmt::Result {
+    writeln!(text, "\njudged (seeds in which there was something to judge):")?;
+    for (code, judged) in &summary.judgements {
+        let permille = judged.seeds * 1_000 / summary.seeds.max(1);
+        let mut said = Vec::new();
+        if judged.seeds > 0 {
+            said.push(if judged.times == 1 {
+                "once".to_owned()
+            } else {
+                format!("{} times", grouped(judged.times))
+            });
+        }
+        if judged.idle_seeds > 0 {
+            said.push(format!("nothing to judge in {}", counted(judged.idle_seeds, "seed")));
+        }
+        for (why, seeds) in &judged.not_judged {
+            let share = if *seeds == summary.seeds {
+                String::new()
+            } else {
+                format!(" in {}", counted(*seeds, "seed"))
+            };
+            said.push(format!("not judged{share}: {why}"));
+        }
+        let (share, rest) = (permille / 10, permille % 10);
+        let title = code.title();
+        writeln!(text, "  {:>8}  {share:>3}.{rest} %  {code} {title}: {}", judged.seeds, said.join("; "))?;
+    }
+    Ok(())
 }
 
 fn counts(text: &mut String, title: &str, counts: &BTreeMap<String, u64>, seeds: u64) -> fmt::Result {
@@ -82,18 +133,21 @@ fn failures(text: &mut String, result: &CampaignResult) -> fmt::Result {
     if result.failures.is_empty() {
         return Ok(());
     }
-    writeln!(text, "\n{} distinct failures:", result.failures.len())?;
+    writeln!(text, "\n{}:", counted(result.failures.len() as u64, "distinct failure"))?;
     for failure in &result.failures {
-        writeln!(
-            text,
-            "  seed {} (and {} more like it): {}",
-            failure.seed,
-            failure.count - 1,
-            failure.first
-        )?;
+        let others = match failure.count {
+            0 | 1 => String::new(),
+            count => format!(" (and {} more like it)", count - 1),
+        };
+        writeln!(text, "  seed {}{others}: {}", failure.seed, failure.first)?;
         writeln!(text, "    {}", failure.replay)?;
     }
     writeln!(text)
+}
+
+/// `1 seed`, `2 seeds`.
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// `1,234,567`.
@@ -112,6 +166,11 @@ pub(in crate::commands) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "seed")), ["0 seeds", "1 seed", "2 seeds"]);
+    }
 
     #[test]
     fn digits_stand_in_threes() {
