@@ -1,7 +1,7 @@
 //! The command line, as clap reads it. Help texts teach: what it does, then examples that can be pasted.
 
 use crate::parse::{self, SeedRange};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::defects::Defect;
 use std::path::PathBuf;
@@ -204,8 +204,8 @@ judge, in how many seeds, and why the others were not judged.
 
 When --time is up no further seed is begun, and those that were begun have a second to end. At least one is begun.
 
-The files in --out are named seed-7.json or, when another run of seed 7 has that name already, seed-7-TRACEHASH.json. The
-same run is not written twice.
+The files in --out are named seed-7.json or, when another run of seed 7 has that name already, seed-7-TRACEHASH.json.
+Nothing is overwritten, and the same run is not written twice.
 
 Ctrl-C stops the runs where they are, prints what was found and then writes it to --out; a second Ctrl-C leaves out the
 files that are not written yet, a third one ends the process.")]
@@ -252,7 +252,7 @@ pub struct CampaignArguments {
 
 /// Arguments of `replay`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+#[command(group(ArgGroup::new("run").required(true).args(["file", "seed"])), after_help = "\
 Examples:
   splitrace replay failures/seed-7.json
   splitrace replay --seed 7
@@ -261,11 +261,7 @@ Examples:
 The story is told in virtual time; faults are marked '!!!'. Quieter lines are left out where there are too many.")]
 pub struct ReplayArguments {
     /// A replay file that a campaign wrote
-    #[arg(
-        value_name = "FILE",
-        required_unless_present = "seed",
-        conflicts_with_all = ["seed", "scenario", "defects"]
-    )]
+    #[arg(value_name = "FILE", conflicts_with_all = ["scenario", "defects"])]
     pub file: Option<PathBuf>,
     /// Run this seed instead
     #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]

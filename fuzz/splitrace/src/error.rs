@@ -32,6 +32,9 @@ pub enum CommandError {
     /// A replay file cannot be used.
     #[error("cannot replay {0}")]
     BadReplayFile(ReplayError),
+    /// A seed was given where a file was meant.
+    #[error("there is no replay file '{0}'; did you mean --seed {0}?")]
+    SeedAsFile(u64),
     /// A replay did not do what the recorded run did.
     #[error("the replay does not reproduce the recorded run: {0}")]
     NotReproduced(String),

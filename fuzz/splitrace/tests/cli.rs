@@ -63,7 +63,9 @@ fn wrong_usage_is_refused_in_a_sentence() {
         &["the number of threads is a whole number from 1 to 1024, not '0'"],
     );
     refused(&["campaign", "--defect", "gateway-never-close"], &["'gateway-never-closes'"]);
-    refused(&["replay"], &["FILE"]);
+    refused(&["replay"], &["FILE", "--seed"]);
+    refused(&["replay", "7"], &["no replay file '7'; did you mean --seed 7?"]);
+    refused(&["replay", "--seed", "7", "file.json"], &["cannot be used with"]);
     refused(&["run", "--seed", "1", "--format", "xml"], &["xml", "json"]);
 }
 

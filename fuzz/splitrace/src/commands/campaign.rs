@@ -103,7 +103,12 @@ pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandEr
     let summary = report(&result, text::text(&result));
     Ok(match folder {
         Some(folder) if !result.failures.is_empty() => summary.and_then(move || {
-            files::write(&folder, &source, &mut result, &interrupts);
+            // The Ctrl-C that ended the runs is not one that ends this.
+            let stop = || interrupts.count() > 1;
+            let written = files::write(&folder, &source, &result.summary, &stop);
+            (result.files, result.file_errors) = (written.files, written.errors);
+            result.files_left_out = written.left_out;
+            result.interrupted |= written.left_out > 0;
             report(&result, text::files(&result))
         }),
         _ => summary,

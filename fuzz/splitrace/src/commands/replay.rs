@@ -84,7 +84,10 @@ pub(super) fn execute(arguments: &ReplayArguments) -> Result<Report, CommandErro
 }
 
 fn replay_file(path: &Path) -> Result<Replayed, CommandError> {
-    let file = ReplayFile::read(path).map_err(CommandError::BadReplayFile)?;
+    let file = ReplayFile::read(path).map_err(|error| match path.to_string_lossy().parse::<u64>() {
+        Ok(seed) if !path.exists() => CommandError::SeedAsFile(seed),
+        _ => CommandError::BadReplayFile(error),
+    })?;
     let seed = file.seed;
     let of_seed = seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
     let title = format!("replay of '{}'{of_seed}", path.display());

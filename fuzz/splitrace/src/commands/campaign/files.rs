@@ -1,7 +1,7 @@
 //! The folder of replay files. It is tried before a campaign starts, and what is in it is never overwritten.
 
-use super::{CampaignResult, Interrupts};
-use crate::engine::{self, ReplayFile, ScenarioSource};
+use crate::campaign::Summary;
+use crate::engine::{self, ReplayFile, ScenarioSource, Stop};
 use crate::error::CommandError;
 use splitrace_invariants::Code;
 use splitrace_sim::trace_hash_text;
@@ -27,25 +27,24 @@ impl Folder {
     }
 
     /// Writes a file, and answers where it stands and whether it is new. The name is `seed-7.json`; when another run of
-    /// that seed has it (another scenario, defect or program), `seed-7-<trace hash>.json`. A file that is there with the
-    /// same content is the same find, and one more copy would only look like another.
+    /// that seed has it (another scenario, defect or program), `seed-7-<trace hash>.json`; and numbered behind that when
+    /// even the trace is the same. A file that is there with the same content is the same find, and one more copy would
+    /// only look like another.
     fn keep(&self, seed: u64, file: &ReplayFile) -> Result<Kept, CommandError> {
         let text = file.to_text();
-        let names = [
-            format!("seed-{seed}.json"),
-            format!("seed-{seed}-{}.json", trace_hash_text::text(file.trace_hash)),
-        ];
-        let mut path = self.path.join(&names[0]);
-        for name in names {
-            path = self.path.join(name);
-            if fs::read_to_string(&path).is_ok_and(|held| held == text) {
-                return Ok(Kept { path, is_new: false });
-            }
-            if path.symlink_metadata().is_err() {
-                break;
-            }
+        let with_hash = format!("seed-{seed}-{}", trace_hash_text::text(file.trace_hash));
+        let name = |number: u32| match number {
+            0 => format!("seed-{seed}.json"),
+            1 => format!("{with_hash}.json"),
+            number => format!("{with_hash}-{number}.json"),
+        };
+        let holds_it = |path: &Path| fs::read_to_string(path).is_ok_and(|held| held == text);
+        let paths = (0..=u32::MAX).map(|number| self.path.join(name(number)));
+        let mut usable = paths.filter(|path| path.symlink_metadata().is_err() || holds_it(path));
+        let path = usable.next().expect("no folder holds four thousand million runs of one seed");
+        if holds_it(&path) {
+            return Ok(Kept { path, is_new: false });
         }
-        // Should both names be taken by something else, this says so.
         file.write_new(&path).map_err(CommandError::UnwritableFile)?;
         Ok(Kept { path, is_new: true })
     }
@@ -58,41 +57,49 @@ struct Kept {
     is_new: bool,
 }
 
-/// Runs what is kept once more and writes it. A run is determined by its seed, so nothing large had to be kept.
-pub(super) fn write(
-    folder: &Folder,
-    source: &ScenarioSource,
-    result: &mut CampaignResult,
-    interrupts: &Interrupts,
-) {
-    // The Ctrl-C that ended the runs is not one that ends this.
-    let stop = || interrupts.count() > 1;
+/// What became of the files.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Where they stand.
+    pub(super) files: Vec<String>,
+    /// How many are not written, because there was no time.
+    pub(super) left_out: u64,
+    /// What could not be written, and why.
+    pub(super) errors: Vec<String>,
+}
+
+/// Runs what is kept once more and writes it, until it is stopped. A run is determined by its seed, so nothing large had
+/// to be kept.
+pub(super) fn write(folder: &Folder, source: &ScenarioSource, summary: &Summary, stop: Stop<'_>) -> Written {
     let mut seeds: BTreeMap<u64, bool> = BTreeMap::new();
-    for (shape, failure) in &result.summary.failures {
+    for (shape, failure) in &summary.failures {
         let is_divergence = shape.code.as_deref() == Some(Code::D1.as_str());
         seeds.extend(failure.seeds.iter().map(|seed| (*seed, is_divergence)));
     }
+    let mut written = Written::default();
     for (seed, is_divergence) in seeds {
         let scenario = source.scenario(seed);
         let of_seed = if is_divergence { engine::replay_file_of_divergence } else { engine::replay_file };
-        let Some(file) = Some(()).filter(|()| !stop()).and_then(|()| of_seed(&scenario, seed, &stop)) else {
-            result.files_left_out += 1;
+        let file = if stop() { None } else { of_seed(&scenario, seed, stop) };
+        let Some(file) = file else {
+            written.left_out += 1;
             continue;
         };
         match folder.keep(seed, &file) {
             Ok(kept) => {
                 let there = if kept.is_new { "" } else { " (it was there already)" };
-                result.files.push(format!("{}{there}", kept.path.display()));
+                written.files.push(format!("{}{there}", kept.path.display()));
             }
-            Err(error) => result.file_errors.push(error.to_string()),
+            Err(error) => written.errors.push(error.to_string()),
         }
     }
-    result.interrupted |= result.files_left_out > 0;
+    written
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::{Failure, FailureShape};
     use crate::engine::Scenario;
 
     #[test]
@@ -111,11 +118,28 @@ mod tests {
         assert_eq!(keep(&file), ("seed-7.json".to_owned(), false));
         assert_eq!(keep(&other), ("seed-7-0x000000000000002a.json".to_owned(), true));
         assert_eq!(keep(&other), ("seed-7-0x000000000000002a.json".to_owned(), false));
-        // Both names taken by something else: nothing is overwritten.
         let mut third = other.clone();
         third.seed = None;
-        assert!(matches!(folder.keep(7, &third), Err(CommandError::UnwritableFile(_))));
-        assert!(!keep(&other).1);
+        assert_eq!(keep(&third), ("seed-7-0x000000000000002a-2.json".to_owned(), true));
+        assert_eq!(keep(&third), ("seed-7-0x000000000000002a-2.json".to_owned(), false));
+        assert!(!keep(&other).1 && !keep(&file).1);
+    }
+
+    #[test]
+    fn a_stop_leaves_out_the_files_that_are_not_written_yet() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = Folder::open(folder.path()).expect("it is writable");
+        let source = ScenarioSource::new(None, &[]).expect("nothing is read");
+        let shape = FailureShape::new("violated", Some("C1"), "as planted");
+        let failure = Failure { count: 3, seeds: vec![1, 2, 3], sentence: "as planted".to_owned() };
+        let summary = Summary { failures: [(shape, failure)].into(), ..Summary::default() };
+        // A look before each file, and more inside its run.
+        let stop = || fs::read_dir(&folder.path).map(Iterator::count).is_ok_and(|count| count >= 1);
+        let written = write(&folder, &source, &summary, &stop);
+        assert_eq!((written.files.len(), written.left_out, written.errors.len()), (1, 2, 0));
+        let written = write(&folder, &source, &summary, &|| false);
+        assert_eq!((written.files.len(), written.left_out), (3, 0));
+        assert!(written.files[0].ends_with("seed-1.json (it was there already)"), "{:?}", written.files);
     }
 
     #[test]
