@@ -7,7 +7,8 @@ use crate::code::Code;
 use crate::event_hasher::WordHash;
 use crate::violation::{Subject, Violation};
 use serde::Serialize;
-use splitrace_runtime::event::Event;
+use splitrace_runtime::event::{Event, Header};
+use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, ProcessId};
 use std::fmt;
 
 /// A running hash of a trace: each event's canonical encoding (see `event_hasher`), chained with the hash of all before
@@ -34,8 +35,8 @@ impl TraceHash {
     pub fn observe(&mut self, event: &Event) {
         let mut hash = WordHash::new(self.value);
         self.events += 1;
-        hash.word(self.events);
-        event.serialize(&mut hash).expect("an event is plain data and encodes");
+        header(&event.header, self.events, &mut hash);
+        event.kind.serialize(&mut hash).expect("an event is plain data and encodes");
         self.value = hash.value();
     }
 
@@ -49,6 +50,66 @@ impl TraceHash {
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events
+    }
+}
+
+/// The header of the event of this number. Every event has one, so it goes in by hand, small fields together in one word;
+/// each of them has bits of its own. A new field does not compile until it stands here.
+fn header(header: &Header, number: u64, hash: &mut WordHash) {
+    let Header {
+        schema_version,
+        job,
+        lineage,
+        leader_epoch,
+        process,
+        sequence,
+        ref causes,
+        actor,
+        virtual_time_ns,
+        local_time_ns,
+    } = *header;
+    let count = causes.len() as u64;
+    debug_assert!(
+        count < 1 << 16 && number < 1 << 48,
+        "{count} causes of event {number} overlap in their word"
+    );
+    hash.word(number << 16 | count);
+    hash.word(u64::from(schema_version) << 32 | u64::from(leader_epoch.0));
+    hash.word(u64::from(job.0) << 32 | u64::from(lineage.0));
+    let (kind, vertex, place) = actor_place(actor);
+    hash.word(process_place(process) << 24 | kind << 16 | vertex);
+    hash.word(place);
+    hash.word(sequence);
+    hash.word(virtual_time_ns);
+    hash.word(local_time_ns);
+    for cause in causes {
+        hash.word(process_place(cause.process));
+        hash.word(cause.sequence);
+    }
+}
+
+/// A process in 34 bits.
+const fn process_place(process: ProcessId) -> u64 {
+    match process {
+        ProcessId::JobManager => 0,
+        ProcessId::TaskManager(index) => 1 << 32 | index as u64,
+        ProcessId::HighAvailability => 2 << 32,
+        ProcessId::Store => 3 << 32,
+    }
+}
+
+/// An actor as its kind, the operator or vertex in 16 bits, and its place among others of the kind.
+const fn actor_place(actor: ActorId) -> (u64, u64, u64) {
+    match actor {
+        ActorId::MainThread => (0, 0, 0),
+        ActorId::SourceCoordinator(operator) => (1, operator.0 as u64, 0),
+        ActorId::TaskManager(index) => (2, 0, index as u64),
+        ActorId::Task(ExecutionAttemptId { vertex, subtask, attempt }) => {
+            (3, vertex.0 as u64, (subtask.0 as u64) << 32 | attempt.0 as u64)
+        }
+        ActorId::HighAvailability => (4, 0, 0),
+        ActorId::Store => (5, 0, 0),
+        ActorId::World => (6, 0, 0),
     }
 }
 
@@ -107,7 +168,8 @@ pub fn compare(left: &[Event], right: &[Event]) -> Option<Divergence> {
 mod tests {
     use super::*;
     use crate::testing::{History, attempt, contents};
-    use splitrace_runtime::event::EventKind;
+    use splitrace_runtime::event::{Cause, EventKind};
+    use splitrace_runtime::ids::*;
 
     fn trace() -> Vec<Event> {
         let mut history = History::new();
@@ -132,6 +194,54 @@ mod tests {
         assert_eq!(divergence.index, 3);
         assert_ne!(hash(&left), hash(&right));
         assert_eq!(divergence.violation().code, Code::D1);
+    }
+
+    #[test]
+    fn every_field_of_a_header_counts() {
+        let event = trace().remove(0);
+        let task = |vertex, subtask, number| {
+            ActorId::Task(ExecutionAttemptId {
+                vertex: OperatorUid(vertex),
+                subtask: SubtaskIndex(subtask),
+                attempt: AttemptNumber(number),
+            })
+        };
+        let cause = |process, sequence| Cause { process, sequence };
+        let changes: Vec<fn(&mut Header)> = vec![
+            |header| header.schema_version += 1,
+            |header| header.job.0 += 1,
+            |header| header.lineage.0 += 1,
+            |header| header.leader_epoch.0 += 1,
+            |header| header.sequence += 1,
+            |header| header.virtual_time_ns += 1,
+            |header| header.local_time_ns += 1,
+        ];
+        let mut headers = vec![event.header.clone()];
+        headers.extend(changes.into_iter().map(|change| {
+            let mut header = event.header.clone();
+            change(&mut header);
+            header
+        }));
+        let task_manager = ProcessId::TaskManager;
+        for process in [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store, task_manager(1)]
+        {
+            headers.push(Header { process, ..event.header.clone() });
+            headers.push(Header { causes: vec![cause(process, 1)], ..event.header.clone() });
+            headers.push(Header { causes: vec![cause(process, 2)], ..event.header.clone() });
+        }
+        let actors = [task(1, 0, 0), task(0, 1, 0), task(0, 0, 1), ActorId::MainThread, ActorId::World];
+        let places = [ActorId::SourceCoordinator(OperatorUid(0)), ActorId::SourceCoordinator(OperatorUid(1))];
+        let others =
+            [ActorId::TaskManager(0), ActorId::TaskManager(1), ActorId::HighAvailability, ActorId::Store];
+        let actors = actors.into_iter().chain(places).chain(others);
+        headers.extend(actors.map(|actor| Header { actor, ..event.header.clone() }));
+        let hashes = headers.iter().map(|header| {
+            let (header, kind) = (header.clone(), event.kind.clone());
+            hash(&[Event { header, kind }])
+        });
+        let distinct: std::collections::BTreeSet<u64> = hashes.collect();
+        let equal = headers.iter().filter(|header| **header == event.header).count() - 1;
+        assert_eq!(distinct.len(), headers.len() - equal);
     }
 
     #[test]

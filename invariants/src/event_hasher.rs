@@ -1,4 +1,5 @@
-//! The canonical encoding of an event for the trace hash: serde's data model, word by word, straight into the hash.
+//! The canonical encoding of what an event carries for the trace hash: serde's data model, word by word, straight into
+//! the hash. The header goes in beside, by hand; see `d1_same_trace`.
 //!
 //! What goes in is what the schema says and nothing of the machine: each integer as one 64-bit word whatever its width,
 //! each variant by its index, each sequence and string behind its length, bytes as little-endian words. Field names do

@@ -13,7 +13,7 @@ use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
 use crate::kinds::{Kind, KindSet};
-use crate::table::Table;
+use crate::table::{Table, Workspace};
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
@@ -36,6 +36,7 @@ pub struct RecordCensus {
     discovery: Discovery,
     splits: Table<Split>,
     visible: TransactionNames,
+    positions: Workspace<Held>,
 }
 
 impl RecordCensus {
@@ -47,6 +48,7 @@ impl RecordCensus {
             discovery: Discovery::default(),
             splits: Table::default(),
             visible: TransactionNames::default(),
+            positions: Workspace::default(),
         }
     }
 
@@ -91,9 +93,9 @@ impl RecordCensus {
         header: &Header,
     ) -> Result<(), Violation> {
         let carried = self.carried(checkpoint, contents, header)?;
-        let positions = positions(contents);
+        place(&mut self.positions.0, contents);
         for start in self.discovery.as_of(checkpoint) {
-            let held = positions.split(start.split).copied().unwrap_or_default();
+            let held = self.positions.0.split(start.split).copied().unwrap_or_default();
             // Two positions are a matter of S1.
             if held.count > 1 {
                 continue;
@@ -176,19 +178,18 @@ fn violation(range: OffsetRange, header: &Header, sentence: String) -> Violation
 }
 
 /// Where a split is restored, and how many states say so.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Held {
     count: u32,
     position: u64,
 }
 
-fn positions(contents: &CheckpointContents) -> Table<Held> {
-    let mut positions: Table<Held> = Table::default();
+fn place(positions: &mut Table<Held>, contents: &CheckpointContents) {
+    positions.reset();
     for held in contents.enumerators.iter().chain(contents.readers.iter().map(|(_, held)| held)) {
         let entry = positions.split_mut(held.split);
         *entry = Held { count: entry.count + 1, position: held.position };
     }
-    positions
 }
 
 /// The first part of `range` that is in neither set.

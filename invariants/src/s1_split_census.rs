@@ -10,7 +10,7 @@ use crate::discovery::Discovery;
 use crate::finished_history::{FinishedHistory, FinishedSplits};
 use crate::kinds::{Kind, KindSet};
 use crate::split_holders::SplitHolders;
-use crate::table::Table;
+use crate::table::Workspace;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
 use splitrace_runtime::ids::{CheckpointId, SplitId, SubtaskId};
@@ -22,6 +22,7 @@ pub struct SplitCensus {
     discovery: Discovery,
     finished: FinishedHistory,
     holders: SplitHolders,
+    places: Workspace<u32>,
 }
 
 impl SplitCensus {
@@ -33,6 +34,7 @@ impl SplitCensus {
             discovery: Discovery::default(),
             finished: FinishedHistory::default(),
             holders: SplitHolders::default(),
+            places: Workspace::default(),
         }
     }
 
@@ -43,7 +45,8 @@ impl SplitCensus {
         header: &Header,
     ) -> Result<(), Violation> {
         let Some(finished) = self.finished.complete(checkpoint, contents) else { return Ok(()) };
-        let mut places: Table<u32> = Table::default();
+        let places = &mut self.places.0;
+        places.reset();
         let in_state = contents.enumerators.iter().chain(contents.readers.iter().map(|(_, split)| split));
         for split in in_state {
             *places.split_mut(split.split) += 1;

@@ -74,6 +74,46 @@ fn enumerator_reader_and_finished_are_places() {
     assert_eq!(judge(&history), Ok(()));
 }
 
+/// One subtask; split 0 has no record, split 1 has ten and is held.
+fn with_empty_split(held: &[(u32, u32, u64, u64)], ends: bool) -> History {
+    let mut history = History::new();
+    history.coordinator(EventKind::SplitsDiscovered { splits: vec![position(0, 0, 0), position(1, 0, 10)] });
+    deploy(&mut history, attempt(0, 0), None);
+    if ends {
+        finish(&mut history, attempt(0, 0), 0);
+    }
+    checkpoint(&mut history, 1, &[attempt(0, 0)], contents(&[], held, &[]));
+    history
+}
+
+#[test]
+fn an_empty_split_is_held_or_finished_like_any_other() {
+    let other = (0, 1, 4, 10);
+    assert_eq!(judge(&with_empty_split(&[(0, 0, 0, 0), other], false)), Ok(()), "held");
+    assert_eq!(judge(&with_empty_split(&[other], true)), Ok(()), "it ends without a record");
+    assert_eq!(found(&with_empty_split(&[other], false)), Subject::Split(split(0)), "in no place");
+    assert_eq!(found(&with_empty_split(&[(0, 0, 0, 0), other], true)), Subject::Split(split(0)), "in two");
+}
+
+#[test]
+fn a_split_that_is_restored_at_its_end_is_held_until_it_finishes() {
+    let mut history = started();
+    let held = [(0, 0, 10, 10), (1, 1, 12, 20)];
+    checkpoint(&mut history, 1, &BOTH(), contents(&[], &held, &[]));
+    state(&mut history, attempt(0, 0), ExecutionState::Failed);
+    deploy(&mut history, attempt(0, 1), Some(1));
+    let current = [attempt(0, 1), attempt(1, 0)];
+    // Its position is its end, yet it is in a state: that is its one place.
+    checkpoint(&mut history, 2, &current, contents(&[], &held, &[]));
+    assert_eq!(judge(&history), Ok(()));
+    let mut unfinished = history.clone();
+    checkpoint(&mut unfinished, 3, &current, contents(&[], &held[1..], &[]));
+    assert_eq!(found(&unfinished), Subject::Split(split(0)), "an end position alone finishes nothing");
+    finish(&mut history, attempt(0, 1), 0);
+    checkpoint(&mut history, 3, &current, contents(&[], &held[1..], &[]));
+    assert_eq!(judge(&history), Ok(()));
+}
+
 #[test]
 fn a_split_in_no_place_is_lost() {
     let mut history = started();

@@ -1,10 +1,10 @@
 //! S3: events, notices and writes of one execution never act on another.
 //!
 //! Judged are: fenced effects in the store (its sequence orders them); an operator event handled by another execution
-//! than the one it was let out to; a coordinator that registers or serves an execution whose reset it has handled (see
-//! `reset_thresholds`); and prepared work rolled back although the latest completed checkpoint holds it. Committing what
-//! a completed checkpoint holds is no such act, whoever does it, and a zombie may read; committing anything else is C3's
-//! matter.
+//! than the one it was let out to; a notice heeded by another execution than the one it names; a coordinator that
+//! registers or serves an execution whose reset it has handled (see `reset_thresholds`); and prepared work rolled back
+//! although the latest completed checkpoint holds it. Committing what a completed checkpoint holds is no such act,
+//! whoever does it, and a zombie may read; committing anything else is C3's matter.
 
 use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
@@ -98,6 +98,21 @@ impl NoZombieActs {
         Err(Violation::new(Code::S3, Subject::OperatorEvent { operator, id }, header, sentence))
     }
 
+    fn notice(
+        &mut self,
+        (addressee, epoch): (ExecutionAttemptId, LeaderEpoch),
+        header: &Header,
+    ) -> Result<(), Violation> {
+        let Some((attempt, fence)) = task_of(header) else { return Ok(()) };
+        self.docket.judged();
+        if (addressee, epoch) == (attempt, fence.leader_epoch) {
+            return Ok(());
+        }
+        let sentence =
+            format!("{attempt} of {} heeded a notice for {addressee} of {epoch}", fence.leader_epoch);
+        Err(Violation::new(Code::S3, Subject::Attempt(addressee), header, sentence))
+    }
+
     fn serve(&mut self, attempt: ExecutionAttemptId, header: &Header, what: &str) -> Result<(), Violation> {
         self.docket.judged();
         if !self.resets.is_stale(attempt) {
@@ -159,6 +174,8 @@ impl Checker for NoZombieActs {
     const READS: KindSet = KindSet::of(&[
         Kind::OperatorEventReleased,
         Kind::OperatorEventHandled,
+        Kind::CompletionNoticed,
+        Kind::AbortNoticed,
         Kind::ReaderRegistered,
         Kind::SplitsAssigned,
         Kind::WriterFenced,
@@ -182,6 +199,10 @@ impl Checker for NoZombieActs {
                 self.release(*operator, *attempt, *id, header);
             }
             EventKind::OperatorEventHandled { operator, id } => return self.handle(*operator, *id, header),
+            EventKind::CompletionNoticed { addressee, epoch, .. }
+            | EventKind::AbortNoticed { addressee, epoch, .. } => {
+                return self.notice((*addressee, *epoch), header);
+            }
             EventKind::ReaderRegistered { attempt, .. } => return self.serve(*attempt, header, "registered"),
             EventKind::SplitsAssigned { attempt, .. } => {
                 return self.serve(*attempt, header, "assigned splits to");

@@ -60,6 +60,31 @@ fn an_event_acts_on_its_addressee_only() {
     assert_eq!(found(&other), Subject::OperatorEvent { operator, id });
 }
 
+#[test]
+fn a_notice_acts_on_its_addressee_only() {
+    let complete = |number: u32, epoch: u32| EventKind::CompletionNoticed {
+        checkpoint: CheckpointId(1),
+        addressee: attempt(0, number),
+        epoch: LeaderEpoch(epoch),
+    };
+    let abort = |number: u32, epoch: u32| EventKind::AbortNoticed {
+        checkpoint: CheckpointId(2),
+        addressee: attempt(0, number),
+        epoch: LeaderEpoch(epoch),
+    };
+    let mut history = History::new();
+    history.task(0, attempt(0, 1), complete(1, 1)).task(0, attempt(0, 1), abort(1, 1));
+    assert_eq!(judge(&history), Ok(()));
+    // An older execution's, and that of an execution of the same number under an older leader.
+    for (number, epoch) in [(0, 1), (1, 0)] {
+        for notice in [complete(number, epoch), abort(number, epoch)] {
+            let mut late = history.clone();
+            late.task(0, attempt(0, 1), notice);
+            assert_eq!(found(&late), Subject::Attempt(attempt(0, number)));
+        }
+    }
+}
+
 /// A failure of subtask 0; the coordinator may handle the reset before or after the next deployment.
 fn reset(deployed_first: bool) -> History {
     let (old, subtask) = (attempt(0, 0), attempt(0, 0).subtask_id());

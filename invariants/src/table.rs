@@ -1,9 +1,18 @@
 //! Dense tables by (operator, index): what a map would cost per record, a vector index does not.
 
 use splitrace_runtime::ids::{OperatorUid, SplitId, SubtaskId};
+use std::hash::{Hash, Hasher};
 
 /// No job of ours has so many splits or subtasks; a larger index is a corrupt event, not a reason to use up memory.
 const INDEX_MAX: u32 = 1 << 24;
+
+/// A table to work in, empty between two uses: no part of a checker's state, kept for its room.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workspace<T>(pub(crate) Table<T>);
+
+impl<T> Hash for Workspace<T> {
+    fn hash<H: Hasher>(&self, _hasher: &mut H) {}
+}
 
 /// One `T` per (operator, index), grown on demand. A job has one or two operators, so a row is found by looking.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -76,6 +85,11 @@ impl<T: Clone + Default> Table<T> {
     /// Every entry of one operator with its index.
     pub(crate) fn of_operator_mut(&mut self, operator: OperatorUid) -> impl Iterator<Item = &mut T> {
         self.rows.iter_mut().filter(move |(held, _)| *held == operator).flat_map(|(_, row)| row.iter_mut())
+    }
+
+    /// Forgets every entry and keeps the room.
+    pub(crate) fn reset(&mut self) {
+        self.rows.iter_mut().for_each(|(_, row)| row.clear());
     }
 
     /// Forgets everything.

@@ -13,7 +13,7 @@ use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Event`]'s encoding.
-pub const SCHEMA_VERSION: u16 = 1;
+pub const SCHEMA_VERSION: u16 = 2;
 
 /// 'Every event of `process` with a sequence below `sequence` happened before this one': the message that led to it
 /// was sent then.
@@ -480,15 +480,23 @@ pub enum EventKind {
     },
     /// The reader returned END_OF_INPUT and the writer was flushed. Read by S4.
     EndOfInput,
-    /// The task was told that a checkpoint is complete. Read by C3.
+    /// The task was told that a checkpoint is complete. Read by S3.
     CompletionNoticed {
         /// The checkpoint.
         checkpoint: CheckpointId,
+        /// The execution that the notice names.
+        addressee: ExecutionAttemptId,
+        /// The epoch that deployed it.
+        epoch: LeaderEpoch,
     },
-    /// The task was told that a checkpoint is aborted.
+    /// The task was told that a checkpoint is aborted. Read by S3.
     AbortNoticed {
         /// The checkpoint.
         checkpoint: CheckpointId,
+        /// The execution that the notice names.
+        addressee: ExecutionAttemptId,
+        /// The epoch that deployed it.
+        epoch: LeaderEpoch,
     },
     /// The committer asked the store to commit (breakpoint). Read by S3, C3.
     CommitRequested {

@@ -8,6 +8,7 @@ use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::records::{Record, SplitPosition};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A split as bytes, with what the runtime itself must know of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -17,6 +18,7 @@ pub struct SplitPayload {
     /// The version of the serialiser.
     pub version: u32,
     /// The serialised split.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
 
@@ -28,7 +30,7 @@ pub enum OperatorEvent {
     /// Flink's `NoMoreSplitsEvent`.
     NoMoreSplits,
     /// A custom event of the connector.
-    Custom(Vec<u8>),
+    Custom(#[serde(with = "serde_bytes")] Vec<u8>),
     /// An event that this operator does not know, with what it says of itself (FACT 57).
     Unknown(String),
 }
@@ -44,7 +46,7 @@ pub enum ReaderEvent {
     /// Flink's `RequestSplitEvent`.
     RequestSplit,
     /// A custom event of the connector.
-    Custom(Vec<u8>),
+    Custom(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
 /// Where an execution stands, as Flink names it.
@@ -68,12 +70,16 @@ pub enum ExecutionState {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct TaskSnapshot {
     /// `SourceReaderState`, as `api::source_state` encodes it.
+    #[serde(with = "serde_bytes")]
     pub reader: Vec<u8>,
     /// The writer's state.
+    #[serde(with = "serde_bytes")]
     pub writer: Vec<u8>,
     /// The committer's state: the committables that are not yet known as committed.
+    #[serde(with = "serde_bytes")]
     pub committer: Vec<u8>,
     /// The state of a coordinated operator that is no source.
+    #[serde(with = "serde_bytes")]
     pub coordinated: Vec<u8>,
 }
 
@@ -83,7 +89,7 @@ pub struct SubtaskState {
     /// The subtask.
     pub subtask: SubtaskId,
     /// Its state; default when it had finished before the checkpoint began.
-    pub snapshot: TaskSnapshot,
+    pub snapshot: Arc<TaskSnapshot>,
     /// Whether it had finished before the checkpoint began.
     pub finished: bool,
 }
@@ -105,7 +111,7 @@ pub struct RestoredState {
     /// The checkpoint that it comes from.
     pub checkpoint: CheckpointId,
     /// The state of this subtask.
-    pub snapshot: TaskSnapshot,
+    pub snapshot: Arc<TaskSnapshot>,
 }
 
 /// Everything a task needs to run.
@@ -183,8 +189,8 @@ pub enum JobManagerMessage {
         attempt: ExecutionAttemptId,
         /// The checkpoint.
         checkpoint: CheckpointId,
-        /// The snapshot. Boxed, since it would double every message.
-        snapshot: Box<TaskSnapshot>,
+        /// The snapshot. Shared, since nobody changes it on its way from here into the store and back to a task.
+        snapshot: Arc<TaskSnapshot>,
     },
     /// A subtask cannot take part.
     DeclineCheckpoint {
@@ -221,6 +227,17 @@ pub enum TaskManagerMessage {
     Disconnect,
 }
 
+/// A notice of a checkpoint's end. It names its addressee, so that an execution that gets another one's can tell so.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Notice {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+    /// The execution that is to know.
+    pub addressee: ExecutionAttemptId,
+    /// The epoch that deployed it.
+    pub epoch: LeaderEpoch,
+}
+
 /// To a task, over the network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TaskMessage {
@@ -236,9 +253,9 @@ pub enum TaskMessage {
     /// Begin a checkpoint.
     TriggerCheckpoint(CheckpointId),
     /// A checkpoint is complete.
-    NotifyCheckpointComplete(CheckpointId),
+    NotifyCheckpointComplete(Notice),
     /// A checkpoint is aborted.
-    NotifyCheckpointAborted(CheckpointId),
+    NotifyCheckpointAborted(Notice),
     /// The store's answer.
     StoreReply {
         /// The call.
@@ -324,7 +341,7 @@ pub enum HighAvailabilityRequest {
     /// Raise the checkpoint-id counter to at least this, durably, before that checkpoint is triggered.
     RaiseCounter(CheckpointId),
     /// Add a completed checkpoint. The checkpoint is complete when this is applied, not before.
-    AddCheckpoint(Box<CompletedCheckpoint>),
+    AddCheckpoint(Arc<CompletedCheckpoint>),
     /// The job has ended.
     PutResult(JobResult),
     /// A task manager wants to be told of leaders.
@@ -341,7 +358,7 @@ pub enum HighAvailabilityReply {
         /// The highest checkpoint id that was ever raised.
         counter: CheckpointId,
         /// The latest completed checkpoint.
-        latest: Option<Box<CompletedCheckpoint>>,
+        latest: Option<Arc<CompletedCheckpoint>>,
         /// Set when the job has ended already: it must not run again.
         result: Option<JobResult>,
     },
@@ -656,4 +673,4 @@ impl Stream {
 }
 
 /// The job configuration behind a shared pointer: each role keeps one, forks share it.
-pub type SharedJobConfig = std::sync::Arc<JobConfig>;
+pub type SharedJobConfig = Arc<JobConfig>;

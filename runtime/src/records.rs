@@ -19,6 +19,7 @@ pub struct Record {
     /// The key that a keyed exchange would use.
     pub key: u64,
     /// What the user sees.
+    #[serde(with = "serde_bytes")]
     pub payload: Vec<u8>,
 }
 

@@ -217,11 +217,9 @@ impl Task {
                 self.handle_operator_event(operator, id, event, outbox)
             }
             TaskMessage::TriggerCheckpoint(checkpoint) => self.trigger_checkpoint(checkpoint, outbox),
-            TaskMessage::NotifyCheckpointComplete(checkpoint) => {
-                self.notify_checkpoint_complete(checkpoint, outbox)
-            }
-            TaskMessage::NotifyCheckpointAborted(checkpoint) => {
-                self.notify_checkpoint_aborted(checkpoint, outbox);
+            TaskMessage::NotifyCheckpointComplete(notice) => self.notify_checkpoint_complete(notice, outbox),
+            TaskMessage::NotifyCheckpointAborted(notice) => {
+                self.notify_checkpoint_aborted(notice, outbox);
                 Ok(())
             }
             TaskMessage::StoreReply { call, reply } => self.store_replied(call, reply, outbox),

@@ -110,12 +110,12 @@ fn tell_task(history: &mut History) {
 
 fn tell_commits(history: &mut History) {
     let (checkpoint, transaction) = (CHECKPOINT, name(0, 1));
-    let outcome = CommitOutcome::Maybe;
+    let (outcome, addressee, epoch) = (CommitOutcome::Maybe, attempt(0, 0), FENCE.leader_epoch);
     let mut task = |kind: EventKind| {
         history.task(0, attempt(0, 0), kind);
     };
-    task(EventKind::CompletionNoticed { checkpoint });
-    task(EventKind::AbortNoticed { checkpoint });
+    task(EventKind::CompletionNoticed { checkpoint, addressee, epoch });
+    task(EventKind::AbortNoticed { checkpoint, addressee, epoch });
     task(EventKind::CommitRequested { transaction, records: records(), retries: 0, recommit: false });
     task(EventKind::CommitAnswered { transaction, outcome });
     task(EventKind::CommitRetried { transaction, retries: 1 });

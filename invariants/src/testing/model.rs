@@ -302,7 +302,9 @@ impl ModelRun {
             .into_iter()
             .partition(|own| held.contains(own));
         self.history.after(MANAGER);
-        self.tell(subtask, EventKind::CompletionNoticed { checkpoint });
+        let (addressee, _) = self.place(subtask);
+        let epoch = LeaderEpoch(1);
+        self.tell(subtask, EventKind::CompletionNoticed { checkpoint, addressee, epoch });
         self.commit_all(subtask, &due, replies);
         if replies {
             self.subtasks[subtask as usize].committables = rest;

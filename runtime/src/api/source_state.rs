@@ -39,6 +39,7 @@ pub struct EnumeratorState {
     /// The splits that it holds: not assigned, or given back.
     pub pending: Vec<SplitPayload>,
     /// What else the connector keeps, in its own encoding.
+    #[serde(with = "serde_bytes")]
     pub extra: Vec<u8>,
 }
 

@@ -14,6 +14,7 @@ use crate::config::{CheckpointConfig, NANOS_PER_MILLI};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{CheckpointId, ExecutionAttemptId};
 use crate::message::{CompletedCheckpoint, Timer};
+use std::sync::Arc;
 
 /// From the last registration at a job's start to its first checkpoint; 20-60 ms were measured (FACT 94).
 pub const FIRST_CHECKPOINT_DELAY_NS: u64 = 20 * NANOS_PER_MILLI;
@@ -54,7 +55,7 @@ pub struct CheckpointCoordinator {
     counter: CheckpointId,
     raising: Option<Raise>,
     pending: Vec<PendingCheckpoint>,
-    latest: Option<Box<CompletedCheckpoint>>,
+    latest: Option<Arc<CompletedCheckpoint>>,
     schedule: Schedule,
     pausing: bool,
     wanted_at_once: bool,
@@ -82,7 +83,7 @@ impl CheckpointCoordinator {
     pub fn adopt(
         &mut self,
         counter: CheckpointId,
-        latest: Option<Box<CompletedCheckpoint>>,
+        latest: Option<Arc<CompletedCheckpoint>>,
         defects: DefectSet,
     ) {
         debug_assert!(self.pending.is_empty() && self.latest.is_none(), "a leader adopts once, at its start");
@@ -247,7 +248,7 @@ impl CheckpointCoordinator {
     }
 
     /// The store applied the add: it is complete.
-    pub fn completed(&mut self, completed: Box<CompletedCheckpoint>, out: &mut Outbox) {
+    pub fn completed(&mut self, completed: Arc<CompletedCheckpoint>, out: &mut Outbox) {
         debug_assert!(self.latest_id().is_none_or(|latest| latest < completed.id), "completions increase");
         let before = self.pending.len();
         self.pending.retain(|pending| pending.id() != completed.id);
@@ -362,7 +363,7 @@ mod tests {
         {
             let mut out = Outbox::new();
             let mut coordinator = CheckpointCoordinator::new(Some(settings()));
-            coordinator.adopt(CheckpointId(7), Some(Box::new(latest.clone())), defects);
+            coordinator.adopt(CheckpointId(7), Some(Arc::new(latest.clone())), defects);
             coordinator.resume(ScheduleStart::JobStart, &mut out);
             coordinator.interval_elapsed();
             assert_eq!(coordinator.next_raise(&mut out), Some(CheckpointId(next)));

@@ -11,6 +11,7 @@
 
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid, SubtaskId};
 use crate::message::{CompletedCheckpoint, SubtaskState, TaskSnapshot};
+use std::sync::Arc;
 
 /// How far a pending checkpoint is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,7 +33,7 @@ pub enum SubtaskPart {
     /// This execution owes its acknowledgement.
     Awaited(ExecutionAttemptId),
     /// This execution has acknowledged.
-    Acknowledged(ExecutionAttemptId, TaskSnapshot),
+    Acknowledged(ExecutionAttemptId, Arc<TaskSnapshot>),
 }
 
 /// What became of an acknowledgement.
@@ -125,7 +126,11 @@ impl PendingCheckpoint {
     }
 
     /// Counts an acknowledgement. One before the barriers, of another execution, or a repeated one is ignored.
-    pub fn acknowledge(&mut self, attempt: ExecutionAttemptId, snapshot: TaskSnapshot) -> Acknowledgement {
+    pub fn acknowledge(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        snapshot: Arc<TaskSnapshot>,
+    ) -> Acknowledgement {
         if self.phase != PendingPhase::TaskAcknowledgements {
             return Acknowledgement::Ignored;
         }
@@ -157,9 +162,7 @@ impl PendingCheckpoint {
 
 fn stored_part(part: SubtaskPart) -> SubtaskState {
     match part {
-        SubtaskPart::Finished(subtask) => {
-            SubtaskState { subtask, snapshot: TaskSnapshot::default(), finished: true }
-        }
+        SubtaskPart::Finished(subtask) => SubtaskState { subtask, snapshot: Arc::default(), finished: true },
         SubtaskPart::Acknowledged(attempt, snapshot) => {
             SubtaskState { subtask: attempt.subtask_id(), snapshot, finished: false }
         }
@@ -192,15 +195,15 @@ mod tests {
     #[test]
     fn coordinators_come_first_and_only_the_planned_executions_count() {
         let mut pending = pending();
-        assert_eq!(pending.acknowledge(attempt(0, 2), TaskSnapshot::default()), Acknowledgement::Ignored);
+        assert_eq!(pending.acknowledge(attempt(0, 2), Arc::default()), Acknowledgement::Ignored);
         assert!(!pending.coordinator_completed(OperatorUid(9), vec![9]));
         assert!(pending.coordinator_completed(OperatorUid(0), vec![1]));
         pending.barriers_injected();
-        assert_eq!(pending.acknowledge(attempt(0, 1), TaskSnapshot::default()), Acknowledgement::Ignored);
-        assert_eq!(pending.acknowledge(attempt(0, 2), TaskSnapshot::default()), Acknowledgement::Counted);
-        assert_eq!(pending.acknowledge(attempt(0, 2), TaskSnapshot::default()), Acknowledgement::Ignored);
+        assert_eq!(pending.acknowledge(attempt(0, 1), Arc::default()), Acknowledgement::Ignored);
+        assert_eq!(pending.acknowledge(attempt(0, 2), Arc::default()), Acknowledgement::Counted);
+        assert_eq!(pending.acknowledge(attempt(0, 2), Arc::default()), Acknowledgement::Ignored);
         assert!(pending.awaits(attempt(2, 0)) && !pending.awaits(attempt(0, 2)));
-        let snapshot = TaskSnapshot { reader: vec![7], ..TaskSnapshot::default() };
+        let snapshot = Arc::new(TaskSnapshot { reader: vec![7], ..TaskSnapshot::default() });
         assert_eq!(pending.acknowledge(attempt(2, 0), snapshot), Acknowledgement::Last);
         let stored = pending.begin_adding();
         assert_eq!(stored.coordinators, vec![(OperatorUid(0), vec![1]), (OperatorUid(9), vec![9])]);

@@ -15,9 +15,10 @@ use crate::checkpointing::pending_checkpoint::{
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid};
 use crate::message::{
-    CompletedCheckpoint, DeliveryOutcome, DeliveryToken, ExecutionState, HighAvailabilityRequest, Stream,
-    TaskMessage, TaskSnapshot,
+    CompletedCheckpoint, DeliveryOutcome, DeliveryToken, ExecutionState, HighAvailabilityRequest, Notice,
+    Stream, TaskMessage, TaskSnapshot,
 };
+use std::sync::Arc;
 
 impl MainThread {
     /// Starts the schedule when the last task has registered, and raises the next identifier when one is due.
@@ -115,7 +116,7 @@ impl MainThread {
         &mut self,
         attempt: ExecutionAttemptId,
         checkpoint: CheckpointId,
-        snapshot: TaskSnapshot,
+        snapshot: Arc<TaskSnapshot>,
         out: &mut Outbox,
     ) {
         if self.graph.current(attempt).is_none() {
@@ -133,7 +134,7 @@ impl MainThread {
         }
         if last {
             let (completed, subsumed) = self.checkpoints.begin_adding(checkpoint, out);
-            self.call(HighAvailabilityRequest::AddCheckpoint(Box::new(completed)), out);
+            self.call(HighAvailabilityRequest::AddCheckpoint(Arc::new(completed)), out);
             for older in subsumed {
                 self.abort_checkpoint(older, &format!("{checkpoint} subsumes it"), out);
             }
@@ -158,7 +159,7 @@ impl MainThread {
     }
 
     /// The store holds the checkpoint: it is complete, and everybody may know.
-    pub(super) fn on_checkpoint_added(&mut self, completed: Box<CompletedCheckpoint>, out: &mut Outbox) {
+    pub(super) fn on_checkpoint_added(&mut self, completed: Arc<CompletedCheckpoint>, out: &mut Outbox) {
         let checkpoint = completed.id;
         self.checkpoints.completed(completed, out);
         debug_assert_eq!(self.checkpoints.latest_id(), Some(checkpoint), "it is the latest now");
@@ -168,14 +169,15 @@ impl MainThread {
         for held in &mut self.holders {
             held.holder.notify_checkpoint_complete(checkpoint, out);
         }
-        self.notify_tasks(&TaskMessage::NotifyCheckpointComplete(checkpoint), out);
+        self.notify_tasks(checkpoint, TaskMessage::NotifyCheckpointComplete, out);
     }
 
-    fn notify_tasks(&self, message: &TaskMessage, out: &mut Outbox) {
+    fn notify_tasks(&self, checkpoint: CheckpointId, message: fn(Notice) -> TaskMessage, out: &mut Outbox) {
         for execution in self.graph.executions().iter().filter(|execution| execution.is_live()) {
             let attempt = execution.attempt().expect("it is live");
             let task_manager = execution.task_manager().expect("it is live");
-            out.send(task_manager, Stream::Notices(attempt), self.task_message(attempt, message.clone()));
+            let notice = Notice { checkpoint, addressee: attempt, epoch: self.leadership.epoch() };
+            out.send(task_manager, Stream::Notices(attempt), self.task_message(attempt, message(notice)));
         }
     }
 
@@ -201,7 +203,7 @@ impl MainThread {
         for held in &mut self.holders {
             held.holder.notify_checkpoint_aborted(checkpoint, out);
         }
-        self.notify_tasks(&TaskMessage::NotifyCheckpointAborted(checkpoint), out);
+        self.notify_tasks(checkpoint, TaskMessage::NotifyCheckpointAborted, out);
     }
 
     /// Aborts everything that is not being added.

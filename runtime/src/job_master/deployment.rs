@@ -172,7 +172,7 @@ fn restored_state(checkpoint: &CompletedCheckpoint, subtask: SubtaskId) -> Resto
     let part = checkpoint.subtasks.iter().find(|part| part.subtask == subtask);
     debug_assert!(part.is_some(), "{} lacks {subtask}", checkpoint.id);
     // A subtask that had finished has no state: its successor begins empty.
-    debug_assert!(part.is_none_or(|part| !part.finished || part.snapshot == TaskSnapshot::default()));
+    debug_assert!(part.is_none_or(|part| !part.finished || *part.snapshot == TaskSnapshot::default()));
     let snapshot = part.map(|part| part.snapshot.clone()).unwrap_or_default();
     RestoredState { checkpoint: checkpoint.id, snapshot }
 }

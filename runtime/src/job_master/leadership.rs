@@ -16,6 +16,7 @@ use crate::message::{
     CompletedCheckpoint, HighAvailabilityReply, HighAvailabilityRequest, JobResult, Message, Stream, Timer,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// How long a call waits for its answer before it is sent again: above an ordinary delay, and short enough that an outage
 /// of the high-availability service leaves an outcome unknown.
@@ -204,7 +205,7 @@ impl MainThread {
         &mut self,
         epoch: LeaderEpoch,
         counter: CheckpointId,
-        latest: Option<Box<CompletedCheckpoint>>,
+        latest: Option<Arc<CompletedCheckpoint>>,
         result: Option<JobResult>,
         out: &mut Outbox,
     ) {

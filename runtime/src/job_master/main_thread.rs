@@ -174,7 +174,7 @@ impl MainThread {
                 self.on_operator_event(attempt, operator, event, out);
             }
             JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot } => {
-                self.on_acknowledge(attempt, checkpoint, *snapshot, out);
+                self.on_acknowledge(attempt, checkpoint, snapshot, out);
             }
             JobManagerMessage::DeclineCheckpoint { attempt, checkpoint, reason } => {
                 self.on_decline(attempt, checkpoint, &reason, out);

@@ -170,7 +170,7 @@ impl Script {
         &mut self,
         epoch: LeaderEpoch,
         counter: u64,
-        latest: Option<Box<CompletedCheckpoint>>,
+        latest: Option<Arc<CompletedCheckpoint>>,
         result: Option<JobResult>,
     ) {
         let (call, request) = self.calls.pop().expect("the lease is asked for");
@@ -241,7 +241,7 @@ impl Script {
     }
 
     fn acknowledge(&mut self, attempt: ExecutionAttemptId, checkpoint: u64) {
-        let snapshot = Box::new(snapshot(u8::try_from(attempt.subtask.0).unwrap()));
+        let snapshot = Arc::new(snapshot(u8::try_from(attempt.subtask.0).unwrap()));
         let checkpoint = CheckpointId(checkpoint);
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
         self.network(task_manager(attempt.subtask.0, 0), message);
@@ -310,10 +310,12 @@ fn tell_effect(effect: &Effect) -> Option<String> {
         },
         Effect::Send { message: Message::Task { attempt, message, .. }, .. } => match message {
             TaskMessage::TriggerCheckpoint(checkpoint) => format!("trigger {checkpoint} to {attempt}"),
-            TaskMessage::NotifyCheckpointComplete(checkpoint) => {
+            TaskMessage::NotifyCheckpointComplete(Notice { checkpoint, .. }) => {
                 format!("complete {checkpoint} to {attempt}")
             }
-            TaskMessage::NotifyCheckpointAborted(checkpoint) => format!("abort {checkpoint} to {attempt}"),
+            TaskMessage::NotifyCheckpointAborted(Notice { checkpoint, .. }) => {
+                format!("abort {checkpoint} to {attempt}")
+            }
             TaskMessage::OperatorEvent { .. } | TaskMessage::StoreReply { .. } => return None,
         },
         Effect::Send { message: Message::HighAvailability { request, .. }, .. } => match request {
@@ -334,7 +336,9 @@ fn tell_effect(effect: &Effect) -> Option<String> {
             CoordinatorMail::NotifyCheckpointComplete(checkpoint) => {
                 format!("coordinator complete {checkpoint}")
             }
-            CoordinatorMail::NotifyCheckpointAborted(checkpoint) => format!("coordinator abort {checkpoint}"),
+            CoordinatorMail::NotifyCheckpointAborted(checkpoint) => {
+                format!("coordinator abort {checkpoint}")
+            }
             CoordinatorMail::ExecutionAttemptFailed { attempt, .. } => {
                 format!("coordinator failed {attempt}")
             }

@@ -17,7 +17,8 @@ use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, TransactionName};
-use crate::message::{JobManagerMessage, Stream, TaskSnapshot};
+use crate::message::{JobManagerMessage, Notice, Stream, TaskSnapshot};
+use std::sync::Arc;
 
 /// What a task remembers of checkpoints.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -155,7 +156,7 @@ impl Task {
         outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
         let coordinated =
             self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
-        let snapshot = Box::new(TaskSnapshot {
+        let snapshot = Arc::new(TaskSnapshot {
             reader: encode_reader_state(&splits),
             writer: self.writer.snapshot_state(checkpoint),
             committer: self.committer.snapshot_state(),
@@ -173,9 +174,10 @@ impl Task {
     }
 
     /// An abort: the committables stay and ride on the next completed checkpoint (FACT 66).
-    pub(super) fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) {
+    pub(super) fn notify_checkpoint_aborted(&mut self, notice: Notice, outbox: &mut Outbox) {
+        let Notice { checkpoint, addressee, epoch } = notice;
         debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
-        outbox.emit(EventKind::AbortNoticed { checkpoint });
+        outbox.emit(EventKind::AbortNoticed { checkpoint, addressee, epoch });
         self.progress.last_aborted = self.progress.last_aborted.max(Some(checkpoint));
         self.source.notify_checkpoint_aborted(checkpoint);
     }

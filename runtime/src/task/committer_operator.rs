@@ -146,15 +146,10 @@ impl CommitterOperator {
     #[must_use]
     pub fn snapshot_state(&self) -> Vec<u8> {
         debug_assert!(self.round.is_none(), "no barrier passes while a commit is under way");
-        let mut held = Vec::new();
-        for entry in self.collector.checkpoints() {
-            held.extend(entry.requests.iter().map(|request| HeldCommittable {
-                checkpoint: entry.checkpoint,
-                retries: request.retries,
-                payload: request.committable.payload.clone(),
-            }));
-        }
-        encode_committer_state(&held)
+        encode_committer_state(self.collector.checkpoints().iter().flat_map(|entry| {
+            let held = entry.requests.iter();
+            held.map(|request| (entry.checkpoint, request.retries, &request.committable.payload))
+        }))
     }
 
     /// What it waits for, as a sentence's end.

@@ -8,17 +8,18 @@ use crate::actor::Outbox;
 use crate::api::sink::StoreAnswer;
 use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId};
-use crate::message::StoreReply;
+use crate::message::{Notice, StoreReply};
 
 impl Task {
     /// A checkpoint is complete.
     pub(super) fn notify_checkpoint_complete(
         &mut self,
-        checkpoint: CheckpointId,
+        notice: Notice,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
+        let Notice { checkpoint, addressee, epoch } = notice;
         debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
-        outbox.emit(EventKind::CompletionNoticed { checkpoint });
+        outbox.emit(EventKind::CompletionNoticed { checkpoint, addressee, epoch });
         self.progress.last_completed = self.progress.last_completed.max(Some(checkpoint));
         self.source.notify_checkpoint_complete(checkpoint);
         // An older notice that comes late finds everything up to the newest known one (FACT 65).

@@ -82,12 +82,16 @@ impl Mailbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{CallId, CheckpointId};
+    use crate::ids::{CallId, CheckpointId, ExecutionAttemptId, LeaderEpoch};
+    use crate::message::Notice;
 
     #[test]
     fn a_closed_gate_keeps_the_rest_in_order() {
-        let notice =
-            |number| TaskMail::FromNetwork(TaskMessage::NotifyCheckpointComplete(CheckpointId(number)));
+        let notice = |number| {
+            let (addressee, epoch) = (ExecutionAttemptId::default(), LeaderEpoch(1));
+            let notice = Notice { checkpoint: CheckpointId(number), addressee, epoch };
+            TaskMail::FromNetwork(TaskMessage::NotifyCheckpointComplete(notice))
+        };
         let timeout = TaskMail::Timer(Timer::StoreTimeout(CallId(7)));
         let trigger = TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(CheckpointId(3)));
         let mut mailbox = Mailbox::default();

@@ -137,7 +137,7 @@ impl HighAvailability {
         let reply = HighAvailabilityReply::LeaseGranted {
             epoch: self.epoch,
             counter: self.counter,
-            latest: self.latest.as_deref().cloned().map(Box::new),
+            latest: self.latest.clone(),
             result: self.result.clone(),
         };
         let event = is_new.then_some(EventKind::LeaderGranted { epoch: self.epoch });
@@ -204,7 +204,7 @@ impl HighAvailability {
                 // Told even where it changes nothing: an id that is raised twice is what K2 looks for.
                 Some(EventKind::CounterRaised { checkpoint })
             }
-            HighAvailabilityRequest::AddCheckpoint(checkpoint) => self.add(*checkpoint),
+            HighAvailabilityRequest::AddCheckpoint(checkpoint) => self.add(checkpoint),
             HighAvailabilityRequest::PutResult(result) => {
                 if self.result.is_some() {
                     return None;
@@ -218,7 +218,7 @@ impl HighAvailability {
         }
     }
 
-    fn add(&mut self, checkpoint: CompletedCheckpoint) -> Option<EventKind> {
+    fn add(&mut self, checkpoint: Arc<CompletedCheckpoint>) -> Option<EventKind> {
         if let Some(latest) = self.latest()
             && checkpoint.id <= latest.id
         {
@@ -231,7 +231,7 @@ impl HighAvailability {
             "the facade decodes what the facade encoded: a checkpoint that nobody can read is not stored",
         );
         let id = checkpoint.id;
-        self.latest = Some(Arc::new(checkpoint));
+        self.latest = Some(checkpoint);
         Some(EventKind::CheckpointCompleted { checkpoint: id, contents: Box::new(contents) })
     }
 }

@@ -81,10 +81,10 @@ fn committer_says(kind: &EventKind) -> Said {
             (format!("{transaction} will be tried again (retries={retries})"), Weight::Step)
         }
         EventKind::CommitsSettled { checkpoint } => (format!("done with {checkpoint}"), Weight::Detail),
-        EventKind::CompletionNoticed { checkpoint } => {
+        EventKind::CompletionNoticed { checkpoint, .. } => {
             (format!("notifyCheckpointComplete({})", checkpoint.0), Weight::Detail)
         }
-        EventKind::AbortNoticed { checkpoint } => {
+        EventKind::AbortNoticed { checkpoint, .. } => {
             (format!("notifyCheckpointAborted({})", checkpoint.0), Weight::Detail)
         }
         _ => return None,

@@ -17,6 +17,7 @@ pub struct CommittablePayload {
     /// The version of the serialiser.
     pub version: u32,
     /// The serialised committable.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
 

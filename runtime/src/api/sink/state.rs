@@ -7,7 +7,6 @@ use super::port::CommittablePayload;
 use crate::connectors::two_phase_sink;
 use crate::ids::{CheckpointId, TransactionName};
 use crate::records::RecordRanges;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of the committer's state.
@@ -49,9 +48,34 @@ pub struct HeldCommittable {
     pub payload: CommittablePayload,
 }
 
+#[cfg(test)]
+impl HeldCommittable {
+    /// As [`encode_committer_state`] takes it.
+    pub const fn parts(&self) -> (CheckpointId, u32, &CommittablePayload) {
+        (self.checkpoint, self.retries, &self.payload)
+    }
+}
+
+/// [`HeldCommittable`] as it is written: nothing is copied for it.
+#[derive(Serialize)]
+struct HeldReference<'a> {
+    checkpoint: CheckpointId,
+    retries: u32,
+    payload: &'a CommittablePayload,
+}
+
+/// [`HeldCommittable`] as it is looked into, field by field the same encoding: checkpoint, retries, transaction, version
+/// and the committable.
+type HeldBytes<'a> = (CheckpointId, u32, TransactionName, u32, &'a serde_bytes::Bytes);
+
 /// Encodes the committer's state.
 #[must_use]
-pub fn encode_committer_state(held: &[HeldCommittable]) -> Vec<u8> {
+pub fn encode_committer_state<'a>(
+    held: impl Iterator<Item = (CheckpointId, u32, &'a CommittablePayload)>,
+) -> Vec<u8> {
+    let held = held.map(|(checkpoint, retries, payload)| HeldReference { checkpoint, retries, payload });
+    let held: Vec<_> = held.collect();
+    let held = held.as_slice();
     if held.is_empty() { Vec::new() } else { encode(COMMITTER_STATE_VERSION, held) }
 }
 
@@ -77,12 +101,13 @@ pub fn encode_writer_state(records: &RecordRanges) -> Vec<u8> {
 /// # Errors
 /// When the bytes cannot be read.
 pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRanges)>, SinkStateError> {
-    let held = decode_committer_state(bytes)?;
-    held.iter()
-        .map(|held| {
-            // The one connector there is; a second one brings a tag into the payload.
-            let records = two_phase_sink::records_held(held.payload.version, &held.payload.bytes)?;
-            Ok((held.payload.transaction, records))
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let held: Vec<HeldBytes<'_>> = decode("committer state", COMMITTER_STATE_VERSION, bytes)?;
+    held.into_iter()
+        .map(|(_, _, transaction, version, payload)| {
+            Ok((transaction, two_phase_sink::records_held(version, payload)?))
         })
         .collect()
 }
@@ -106,7 +131,11 @@ fn encode<T: Serialize + ?Sized>(version: u8, value: &T) -> Vec<u8> {
     bytes
 }
 
-fn decode<T: DeserializeOwned>(what: &'static str, known: u8, bytes: &[u8]) -> Result<T, SinkStateError> {
+fn decode<'a, T: Deserialize<'a>>(
+    what: &'static str,
+    known: u8,
+    bytes: &'a [u8],
+) -> Result<T, SinkStateError> {
     let (&version, rest) = bytes.split_first().expect("the caller has dealt with empty bytes");
     if version != known {
         return Err(SinkStateError::UnknownVersion { what, version: u32::from(version) });
@@ -147,7 +176,7 @@ mod tests {
                 transaction: name, version: TwoPhaseCommittable::VERSION, bytes: committable.to_bytes(),
             };
             let held = vec![HeldCommittable { checkpoint: CheckpointId(checkpoint), retries, payload }];
-            let bytes = encode_committer_state(&held);
+            let bytes = encode_committer_state(held.iter().map(HeldCommittable::parts));
             prop_assert_eq!(decode_committer_state(&bytes).unwrap(), held);
             prop_assert_eq!(committables_held(&bytes).unwrap(), vec![(name, ranges(&spans))]);
             let writer = encode_writer_state(&ranges(&spans));

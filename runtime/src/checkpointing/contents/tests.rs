@@ -11,6 +11,7 @@ use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::message::SplitPayload;
 use crate::records::{OffsetRange, RecordRanges, SplitPosition};
+use std::sync::Arc;
 
 const SOURCE: OperatorUid = OperatorUid(0);
 const COORDINATED: OperatorUid = OperatorUid(7);
@@ -71,15 +72,15 @@ fn checkpoint() -> CompletedCheckpoint {
     let busy = TaskSnapshot {
         reader: encode_reader_state(&[payload(position(0, 7))]),
         writer: encode_writer_state(&ranges(5, 7)),
-        committer: encode_committer_state(&[held]),
+        committer: encode_committer_state([held.parts()].into_iter()),
         coordinated: postcard::to_stdvec(&300_u64).unwrap(),
     };
     CompletedCheckpoint {
         id: CheckpointId(3),
         coordinators: vec![(SOURCE, enumerator), (COORDINATED, vec![9, 9])],
         subtasks: vec![
-            SubtaskState { subtask: subtask(0), snapshot: busy, finished: false },
-            SubtaskState { subtask: subtask(1), snapshot: TaskSnapshot::default(), finished: true },
+            SubtaskState { subtask: subtask(0), snapshot: Arc::new(busy), finished: false },
+            SubtaskState { subtask: subtask(1), snapshot: Arc::default(), finished: true },
         ],
     }
 }
@@ -122,7 +123,7 @@ fn what_cannot_be_read_is_named() {
     ];
     for (name, of) in damage {
         let mut damaged = checkpoint();
-        *of(&mut damaged.subtasks[1].snapshot) = vec![250];
+        *of(Arc::make_mut(&mut damaged.subtasks[1].snapshot)) = vec![250];
         let error = decode(&damaged, &config()).unwrap_err();
         assert!(
             matches!(&error, ContentsError::Subtask { part, subtask: of, .. } if *part == name && *of == subtask(1)),

@@ -33,7 +33,7 @@ fn a_checkpoint_goes_coordinators_barriers_acknowledgements_add_notices() {
     );
     let HighAvailabilityRequest::AddCheckpoint(added) = script.apply() else { panic!("an add") };
     assert_eq!(added.coordinators, vec![(SOURCE, vec![42])]);
-    assert_eq!(added.subtasks[1].snapshot, snapshot(1));
+    assert_eq!(*added.subtasks[1].snapshot, snapshot(1));
     assert_eq!(
         script.told(),
         ["coordinator complete chk 1", "complete chk 1 to subtask 0 #0", "complete chk 1 to subtask 1 #0"]
@@ -137,7 +137,7 @@ fn acknowledgements_of_old_epochs_and_attempts_never_count() {
     let message = JobManagerMessage::AcknowledgeCheckpoint {
         attempt: attempt(0, 0),
         checkpoint: CheckpointId(1),
-        snapshot: Box::new(snapshot(0)),
+        snapshot: Arc::new(snapshot(0)),
     };
     script.skip().mail(MainMail::FromNetwork { from: task_manager(0, 0), epoch: LeaderEpoch(0), message });
     script.acknowledge(attempt(0, 1), 1);

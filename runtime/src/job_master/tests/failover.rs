@@ -133,7 +133,7 @@ fn a_finished_mate_restarts_with_its_region_and_empty_when_the_checkpoint_says_f
             Some(Effect::Send {
                 message: Message::TaskManager { message: TaskManagerMessage::Deploy(descriptor), .. },
                 ..
-            }) => Some((descriptor.attempt, descriptor.restored.clone().unwrap().snapshot)),
+            }) => Some((descriptor.attempt, (*descriptor.restored.clone().unwrap().snapshot).clone())),
             _ => None,
         })
         .collect();

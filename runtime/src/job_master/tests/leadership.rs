@@ -2,15 +2,15 @@
 
 use super::*;
 
-fn checkpoint(id: u64, finished: bool) -> Box<CompletedCheckpoint> {
+fn checkpoint(id: u64, finished: bool) -> Arc<CompletedCheckpoint> {
     let subtasks = (0..2)
         .map(|subtask| SubtaskState {
             subtask: attempt(subtask, 0).subtask_id(),
-            snapshot: if finished { TaskSnapshot::default() } else { snapshot(9) },
+            snapshot: Arc::new(if finished { TaskSnapshot::default() } else { snapshot(9) }),
             finished,
         })
         .collect();
-    Box::new(CompletedCheckpoint { id: CheckpointId(id), coordinators: vec![(SOURCE, vec![3])], subtasks })
+    Arc::new(CompletedCheckpoint { id: CheckpointId(id), coordinators: vec![(SOURCE, vec![3])], subtasks })
 }
 
 fn adding(config: JobConfig) -> Script {

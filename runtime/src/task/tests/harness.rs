@@ -12,6 +12,7 @@ use crate::records::{Record, SplitPosition};
 use crate::task::Task;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Hands on one batch per wake-up.
 #[derive(Clone, Debug, Default, Hash)]
@@ -130,7 +131,8 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
 pub fn restored(sink: SinkKind, checkpoint: u64, snapshot: TaskSnapshot) -> TaskDescriptor {
     let mut descriptor = descriptor(sink);
     descriptor.attempt.attempt = AttemptNumber(1);
-    descriptor.restored = Some(RestoredState { checkpoint: CheckpointId(checkpoint), snapshot });
+    descriptor.restored =
+        Some(RestoredState { checkpoint: CheckpointId(checkpoint), snapshot: Arc::new(snapshot) });
     descriptor
 }
 
@@ -201,12 +203,17 @@ impl Bench {
         self.mail(TaskMessage::TriggerCheckpoint(CheckpointId(checkpoint)));
     }
 
+    fn notice(&self, checkpoint: u64) -> Notice {
+        let TaskDescriptor { attempt, leader_epoch, .. } = *self.task.descriptor();
+        Notice { checkpoint: CheckpointId(checkpoint), addressee: attempt, epoch: leader_epoch }
+    }
+
     pub fn complete(&mut self, checkpoint: u64) {
-        self.mail(TaskMessage::NotifyCheckpointComplete(CheckpointId(checkpoint)));
+        self.mail(TaskMessage::NotifyCheckpointComplete(self.notice(checkpoint)));
     }
 
     pub fn abort(&mut self, checkpoint: u64) {
-        self.mail(TaskMessage::NotifyCheckpointAborted(CheckpointId(checkpoint)));
+        self.mail(TaskMessage::NotifyCheckpointAborted(self.notice(checkpoint)));
     }
 
     /// Fires the reader's timer so many times.
@@ -333,8 +340,8 @@ fn event_line(event: &EventKind) -> String {
             format!("{name} {transaction} {records}")
         }
         EventKind::BarrierHandled { checkpoint }
-        | EventKind::CompletionNoticed { checkpoint }
-        | EventKind::AbortNoticed { checkpoint }
+        | EventKind::CompletionNoticed { checkpoint, .. }
+        | EventKind::AbortNoticed { checkpoint, .. }
         | EventKind::CommitsSettled { checkpoint } => format!("{name} {checkpoint}"),
         EventKind::ReaderSnapshotTaken { checkpoint, splits } => {
             format!("{name} {checkpoint} {}", splits.len())

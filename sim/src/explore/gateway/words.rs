@@ -66,8 +66,8 @@ fn message_in_words(message: &Message) -> String {
             TaskMessage::TriggerCheckpoint(checkpoint) => {
                 format!("the barrier of {checkpoint} for {attempt}")
             }
-            TaskMessage::NotifyCheckpointComplete(checkpoint) => format!("'{checkpoint} is complete'"),
-            TaskMessage::NotifyCheckpointAborted(checkpoint) => format!("'{checkpoint} is aborted'"),
+            TaskMessage::NotifyCheckpointComplete(notice) => format!("'{} is complete'", notice.checkpoint),
+            TaskMessage::NotifyCheckpointAborted(notice) => format!("'{} is aborted'", notice.checkpoint),
             message => format!("{message:?}"),
         },
         Message::JobManager { message, .. } => match message {

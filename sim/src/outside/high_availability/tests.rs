@@ -89,7 +89,7 @@ fn ask(
 
 fn checkpoint(id: u64) -> HighAvailabilityRequest {
     let (coordinators, subtasks) = (Vec::new(), Vec::new());
-    HighAvailabilityRequest::AddCheckpoint(Box::new(CompletedCheckpoint {
+    HighAvailabilityRequest::AddCheckpoint(Arc::new(CompletedCheckpoint {
         id: CheckpointId(id),
         coordinators,
         subtasks,
