@@ -2,7 +2,8 @@
 //! benign. So a fuzzer's mutations move faults and its shrinker makes the run tamer.
 //!
 //! Plain `cargo test` runs it with random bytes for a moment. With coverage, for as long as one likes:
-//! `cargo bolero test -p splitrace-fuzz-targets --sanitizer NONE any_bytes_keep_the_promise`.
+//! `cargo bolero test any_bytes_keep_the_promise -p splitrace-fuzz-targets --sanitizer NONE -T 10m`
+//! (after `cargo install cargo-bolero --no-default-features --features libfuzzer`; the name of the test comes first).
 
 use splitrace_sim::choices::ByteChoices;
 use splitrace_sim::run::run_with;
