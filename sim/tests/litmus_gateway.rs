@@ -78,6 +78,17 @@ fn the_number_of_states_does_not_depend_on_fingerprints_being_believed() {
     }
 }
 
+/// The same walk over a shape that loses no order: about a million paths, so it is for the night, optimised.
+#[test]
+#[ignore = "takes minutes; ci/nightly.sh runs it"]
+fn the_number_of_states_is_the_same_without_pruning_in_every_order() {
+    let shape = Shape::WITHOUT_FAILURE;
+    let (seen, text) = told(&shape);
+    let walked = enumerate(&shape.start(), &filter_of(&shape), 2_000_000).expect("few enough paths");
+    assert_eq!((walked.states.len(), walked.paths), (seen.states.len(), seen.paths), "{text}");
+    assert_eq!(walked.states, seen.states);
+}
+
 #[test]
 fn gateways_that_never_close_are_found() {
     insta::assert_snapshot!(found(Defect::GatewayNeverCloses, Code::S2));
