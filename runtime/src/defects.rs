@@ -1,7 +1,10 @@
 //! The registry of quirks and defects: bugs that can be switched on to prove that a checker sees them.
 //!
 //! A defect is handed to a role with its configuration; the role asks [`DefectSet::has`] at the one line that differs.
-//! There are no globals, and a node that serves real data refuses to start with a non-empty set.
+//! There are no globals, and a node that serves real data refuses to start with a non-empty set. A defect of a connector is
+//! an alternative implementation beside the right one, picked where the connector is made.
+//!
+//! What the references mean stands in `docs/bugs.md`, and the facts in `docs/facts.md`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,7 +78,7 @@ registry! {
         ["S1", "S2", "R1", "C2", "S4"], "FLINK-21996 (SRC-03)", Historical;
     GivenBackAtFailure = "given-back-at-failure",
         "splits are given back when the subtask fails, before it is known which checkpoint it will restore",
-        ["S1", "R1", "C1", "C2"], "FLINK-20290 (SRC-09)", Historical;
+        ["S1", "R1", "S3", "C1", "C2"], "FLINK-20290 (SRC-09)", Historical;
     NoMoreSplitsLatchKept = "no-more-splits-latch-kept",
         "the 'no more splits' latch of a subtask survives its reset, so the new attempt is never told",
         ["S4"], "FLINK-35522 (SRC-16)", Historical;
@@ -87,7 +90,7 @@ registry! {
         ["K2", "C1", "C2", "R1"], "demo fail-naive (FACT 99)", Planted;
     CommitBeforeComplete = "commit-before-complete",
         "the committer commits as soon as its own snapshot is taken",
-        ["C3", "C1"], "StarRocks connector issue 115 (TXN-09)", Historical;
+        ["C3", "C1", "K2"], "StarRocks connector issue 115 (TXN-09)", Historical;
     RestoredNotRecommitted = "restored-not-recommitted",
         "committables of the restored checkpoint are dropped instead of committed again",
         ["C2", "R1"], "Hudi PR 13530 (cf. TAB-06)", Historical;
@@ -180,6 +183,12 @@ impl DefectSet {
     #[must_use]
     pub const fn with(self, defect: Defect) -> Self {
         Self(self.0 | 1 << (defect as u32))
+    }
+
+    /// The first of these that is on: the choice between alternative implementations.
+    #[must_use]
+    pub fn first_of(self, candidates: &[Defect]) -> Option<Defect> {
+        candidates.iter().copied().find(|defect| self.has(*defect))
     }
 
     /// Whether none is on.

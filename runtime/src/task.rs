@@ -57,7 +57,7 @@ pub use user_code::UserCode;
 use crate::actor::{Actor, Effect, Outbox, TurnDecision};
 use crate::api::sink::WriterInitContext;
 use crate::api::source::ReaderPort;
-use crate::connectors::range_source::RangeReader;
+use crate::connectors::range_source::range_reader;
 use crate::connectors::two_phase_sink;
 use crate::event::EventKind;
 use crate::ids::ActorId;
@@ -86,7 +86,7 @@ impl Task {
     /// A task that has done nothing yet, with the range reader and the two-phase sink; its first turn initialises it.
     #[must_use]
     pub fn new(descriptor: TaskDescriptor) -> Self {
-        let reader = RangeReader::create(&descriptor.config, descriptor.pull, descriptor.defects);
+        let reader = range_reader(&descriptor.config, descriptor.pull, descriptor.defects);
         Self::with_reader(descriptor, reader)
     }
 
@@ -104,9 +104,8 @@ impl Task {
             subtask: attempt.subtask_id(),
             restored,
             write_buffer_records: config.write_buffer_records,
-            defects: descriptor.defects,
         };
-        let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context);
+        let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, descriptor.defects);
         Self {
             status: TaskStatus::Created,
             mailbox: Mailbox::default(),

@@ -23,7 +23,6 @@ pub use state::{
     encode_writer_state, writer_records_held,
 };
 
-use crate::defects::DefectSet;
 use crate::ids::{CheckpointId, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
 use crate::records::{Record, RecordRanges};
@@ -111,8 +110,6 @@ pub struct WriterInitContext {
     pub restored: Option<CheckpointId>,
     /// How many records a writer may gather before it sends them out.
     pub write_buffer_records: u32,
-    /// The planted defects.
-    pub defects: DefectSet,
 }
 
 /// Flink's `Sink` with the two-phase capabilities: it makes writers and committers that understand each other.

@@ -4,6 +4,7 @@
 //! A record's offset is the number itself, so that provenance needs no table. An unbounded source has splits without an
 //! end worth the name; there each split still has its own identity, though their numbers overlap.
 
+pub mod defective;
 mod enumerator;
 mod reader;
 
@@ -16,9 +17,10 @@ use crate::api::source::{
 };
 use crate::api::source_state::StateError;
 use crate::config::{AssignmentPolicy, SourceConfig, TaskConfig, VertexConfig};
-use crate::defects::DefectSet;
+use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SplitId};
 use crate::records::SplitPosition;
+use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator};
 
 /// Where the splits of an unbounded source end: never reached, and far from overflow.
 pub const UNBOUNDED_END: u64 = u64::MAX / 2;
@@ -91,8 +93,6 @@ pub struct RangeSource {
     pub plan: SourceConfig,
     /// Virtual time between two records of a reader; 0 for none.
     pub record_interval_ns: u64,
-    /// The planted defects.
-    pub defects: DefectSet,
 }
 
 impl RangeSource {
@@ -133,7 +133,7 @@ impl Source for RangeSource {
     }
 
     fn create_reader(&self) -> RangeReader {
-        RangeReader::new(self.record_interval_ns, self.plan.policy == AssignmentPolicy::Pull, self.defects)
+        RangeReader::new(self.record_interval_ns, self.plan.policy == AssignmentPolicy::Pull)
     }
 
     fn split_serializer(&self) -> RangeSplitSerializer {
@@ -158,28 +158,37 @@ pub fn range_enumerator(
         operator: config.operator,
         plan: config.source,
         record_interval_ns: config.task.record_interval_ns,
-        defects,
     };
+    match defects.first_of(&[Defect::EnumeratorRepeatsSplits, Defect::HashMapOrderLeaks]) {
+        None => enumerator_of(source, restored),
+        Some(Defect::EnumeratorRepeatsSplits) => {
+            enumerator_of(AlteredSource::<RepeatingEnumerator, RangeReader>::new(source), restored)
+        }
+        Some(_) => enumerator_of(AlteredSource::<LeakyEnumerator, RangeReader>::new(source), restored),
+    }
+}
+
+fn enumerator_of<S: Source>(
+    source: S,
+    restored: Option<&[u8]>,
+) -> Result<Box<dyn EnumeratorPort>, StateError> {
     Ok(Box::new(match restored {
         Some(state) => EnumeratorAdapter::restore(source, state)?,
         None => EnumeratorAdapter::create(source),
     }))
 }
 
-impl RangeReader {
-    /// A reader as a task runs it. `pull`: it asks for splits when it is idle.
-    #[must_use]
-    pub fn create(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<dyn ReaderPort> {
-        let policy = if pull { AssignmentPolicy::Pull } else { AssignmentPolicy::Push };
-        let plan = SourceConfig { split_count: 0, records_per_split: 0, policy, bounded: true };
-        let record_interval_ns = config.record_interval_ns;
-        Box::new(ReaderAdapter::new(RangeSource {
-            operator: OperatorUid::default(),
-            plan,
-            record_interval_ns,
-            defects,
-        }))
+/// A reader as a task runs it. `pull`: it asks for splits when it is idle.
+#[must_use]
+pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<dyn ReaderPort> {
+    let policy = if pull { AssignmentPolicy::Pull } else { AssignmentPolicy::Push };
+    let plan = SourceConfig { split_count: 0, records_per_split: 0, policy, bounded: true };
+    let source =
+        RangeSource { operator: OperatorUid::default(), plan, record_interval_ns: config.record_interval_ns };
+    if defects.has(Defect::ReaderSnapshotsAhead) {
+        return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));
     }
+    Box::new(ReaderAdapter::new(source))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 mod append_writer;
 mod committable;
 mod committer;
+pub mod defective;
 mod transactional_writer;
 
 pub use append_writer::AppendWriter;
@@ -21,8 +22,9 @@ pub use transactional_writer::TransactionalWriter;
 
 use crate::api::sink::{CommitterAdapter, CommitterPort, Sink, WriterAdapter, WriterInitContext, WriterPort};
 use crate::config::SinkKind;
-use crate::defects::Defect;
-use crate::ids::{CheckpointId, TransactionName};
+use crate::defects::{Defect, DefectSet};
+use crate::ids::TransactionName;
+use defective::{FinalBatchDroppingSink, Forgetful, NotIdempotentSink, TransactionIdsRestart};
 
 /// The sink whose commits carry the records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +39,8 @@ impl Sink for AppendSink {
         AppendWriter::new(context)
     }
 
-    fn create_committer(&self, context: &WriterInitContext) -> TwoPhaseCommitter {
-        TwoPhaseCommitter::new(context.defects)
+    fn create_committer(&self, _context: &WriterInitContext) -> TwoPhaseCommitter {
+        TwoPhaseCommitter
     }
 }
 
@@ -55,37 +57,65 @@ impl Sink for TransactionalSink {
         TransactionalWriter::new(context)
     }
 
-    fn create_committer(&self, context: &WriterInitContext) -> TwoPhaseCommitter {
-        TwoPhaseCommitter::new(context.defects)
+    fn create_committer(&self, _context: &WriterInitContext) -> TwoPhaseCommitter {
+        TwoPhaseCommitter
     }
 }
 
+/// A writer and a committer, behind bytes.
+type Ports = (Box<dyn WriterPort>, Box<dyn CommitterPort>);
+
 /// The writer and the committer of one subtask, behind bytes.
 #[must_use]
-pub fn create_ports(
-    kind: SinkKind,
-    context: &WriterInitContext,
-) -> (Box<dyn WriterPort>, Box<dyn CommitterPort>) {
-    fn ports<S: Sink>(
-        sink: &S,
-        context: &WriterInitContext,
-    ) -> (Box<dyn WriterPort>, Box<dyn CommitterPort>) {
-        let committer = Box::new(CommitterAdapter(sink.create_committer(context)));
-        (Box::new(WriterAdapter(sink.create_writer(context))), committer)
-    }
+pub fn create_ports(kind: SinkKind, context: &WriterInitContext, defects: DefectSet) -> Ports {
     match kind {
-        SinkKind::Append => ports(&AppendSink, context),
-        SinkKind::Transactional => ports(&TransactionalSink, context),
+        SinkKind::Append => number_and_create(AppendSink, context, defects),
+        SinkKind::Transactional => number_and_create(TransactionalSink, context, defects),
     }
+}
+
+/// Chooses how transactions are numbered.
+fn number_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+where
+    S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
+{
+    if defects.has(Defect::TransactionIdsRestart) {
+        return commit_and_create(TransactionIdsRestart(sink), context, defects);
+    }
+    commit_and_create(sink, context, defects)
+}
+
+/// Chooses the committer.
+fn commit_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+where
+    S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
+{
+    if defects.has(Defect::CommitterNotIdempotent) {
+        return write_and_create(NotIdempotentSink(sink), context, defects);
+    }
+    write_and_create(sink, context, defects)
+}
+
+/// Chooses the writer.
+fn write_and_create<S: Sink<Writer: Forgetful>>(
+    sink: S,
+    context: &WriterInitContext,
+    defects: DefectSet,
+) -> Ports {
+    if defects.has(Defect::FinalBatchDropped) {
+        return create(&FinalBatchDroppingSink(sink), context);
+    }
+    create(&sink, context)
+}
+
+fn create<S: Sink>(sink: &S, context: &WriterInitContext) -> Ports {
+    let committer = Box::new(CommitterAdapter(sink.create_committer(context)));
+    (Box::new(WriterAdapter(sink.create_writer(context))), committer)
 }
 
 /// The name of a writer's first transaction.
 fn first_transaction(context: &WriterInitContext) -> TransactionName {
-    let number = if context.defects.has(Defect::TransactionIdsRestart) {
-        CheckpointId(1)
-    } else {
-        context.restored.unwrap_or_default().next()
-    };
+    let number = context.restored.unwrap_or_default().next();
     debug_assert!(number.0 >= 1, "Flink counts checkpoints from 1");
     TransactionName { writer: context.subtask, number }
 }

@@ -10,17 +10,16 @@
 use super::{RangeSource, RangeSplit};
 use crate::api::source::{SplitEnumerator, SplitEnumeratorContext, UserError};
 use crate::config::AssignmentPolicy;
-use crate::defects::Defect;
 use crate::ids::{CheckpointId, SubtaskIndex};
 use std::collections::VecDeque;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RangeEnumerator {
-    source: RangeSource,
-    pending: VecDeque<RangeSplit>,
+    pub(super) source: RangeSource,
+    pub(super) pending: VecDeque<RangeSplit>,
     /// The splits are planned: a restored enumerator does not plan again.
-    planned: bool,
+    pub(super) planned: bool,
     /// Push: all readers had registered and what was pending was dealt out.
     dealt: bool,
 }
@@ -31,19 +30,11 @@ impl RangeEnumerator {
     }
 
     pub(super) fn restore(source: RangeSource, pending: Vec<RangeSplit>) -> Self {
-        let mut pending = VecDeque::from(pending);
-        if source.defects.has(Defect::EnumeratorRepeatsSplits) {
-            let held: Vec<_> = pending.iter().map(|split| split.at.split).collect();
-            pending.extend(source.plan_splits().into_iter().filter(|split| !held.contains(&split.at.split)));
-        }
-        Self { source, pending, planned: true, dealt: false }
+        Self { source, pending: pending.into(), planned: true, dealt: false }
     }
 
     /// Takes out the split that is handed out next: the one that waits longest.
     fn take_next(&mut self) -> Option<RangeSplit> {
-        if self.source.defects.has(Defect::HashMapOrderLeaks) {
-            return self.pending.remove(leaked_choice(&self.pending)?);
-        }
         self.pending.pop_front()
     }
 
@@ -83,18 +74,6 @@ impl RangeEnumerator {
         }
         Ok(())
     }
-}
-
-/// The defect's choice: by a hash whose key differs from process to process and from call to call.
-#[allow(
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    reason = "this is the planted leak that the comparison of two runs has to find"
-)]
-fn leaked_choice(pending: &VecDeque<RangeSplit>) -> Option<usize> {
-    use std::hash::BuildHasher;
-    let seeded = std::hash::RandomState::new();
-    (0..pending.len()).min_by_key(|index| seeded.hash_one(pending[*index]))
 }
 
 impl SplitEnumerator for RangeEnumerator {

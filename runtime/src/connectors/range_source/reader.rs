@@ -5,7 +5,6 @@
 
 use super::RangeSplit;
 use crate::api::source::{InputStatus, ReaderContext, SourceReader, UserError};
-use crate::defects::{Defect, DefectSet};
 use crate::ids::CheckpointId;
 use crate::message::ReaderEvent;
 use crate::records::Record;
@@ -16,7 +15,6 @@ use std::collections::VecDeque;
 pub struct RangeReader {
     record_interval_ns: u64,
     pull: bool,
-    defects: DefectSet,
     splits: VecDeque<RangeSplit>,
     no_more_splits: bool,
     /// The next record is not due before the wake timer fires.
@@ -24,15 +22,8 @@ pub struct RangeReader {
 }
 
 impl RangeReader {
-    pub(super) const fn new(record_interval_ns: u64, pull: bool, defects: DefectSet) -> Self {
-        Self {
-            record_interval_ns,
-            pull,
-            defects,
-            splits: VecDeque::new(),
-            no_more_splits: false,
-            paced: false,
-        }
+    pub(super) const fn new(record_interval_ns: u64, pull: bool) -> Self {
+        Self { record_interval_ns, pull, splits: VecDeque::new(), no_more_splits: false, paced: false }
     }
 
     fn request_if_idle(&self, context: &mut ReaderContext) {
@@ -104,12 +95,7 @@ impl SourceReader for RangeReader {
     }
 
     fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Vec<RangeSplit> {
-        let mut splits: Vec<RangeSplit> = self.splits.iter().copied().collect();
-        if self.defects.has(Defect::ReaderSnapshotsAhead)
-            && let Some(front) = splits.first_mut()
-        {
-            front.at.position = front.at.end.min(front.at.position + 1);
-        }
+        let splits: Vec<RangeSplit> = self.splits.iter().copied().collect();
         debug_assert!(splits.iter().all(|split| split.at.position <= split.at.end));
         splits
     }

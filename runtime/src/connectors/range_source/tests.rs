@@ -18,7 +18,6 @@ const SOURCE: RangeSource = RangeSource {
         bounded: true,
     },
     record_interval_ns: 0,
-    defects: DefectSet::NONE,
 };
 
 struct Bench {
@@ -37,7 +36,7 @@ impl Bench {
             commit_retries_max: 10,
             store_timeout_ns: 1,
         };
-        let reader = RangeReader::create(&config, pull, defects);
+        let reader = range_reader(&config, pull, defects);
         Self { reader, output: Vec::new(), context: ReaderContext::default() }
     }
 

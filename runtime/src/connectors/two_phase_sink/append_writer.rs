@@ -3,9 +3,9 @@
 //! It has no state of its own in a checkpoint: everything it holds is handed over at each `prepare_commit`, and what
 //! it takes up afterwards is read again after a restore.
 
+use super::defective::Forgetful;
 use super::{TwoPhaseCommittable, first_transaction};
 use crate::api::sink::{CommittingSinkWriter, SinkIo, SinkWriter, WriterInitContext};
-use crate::defects::{Defect, DefectSet};
 use crate::ids::TransactionName;
 use crate::records::Record;
 
@@ -14,14 +14,13 @@ use crate::records::Record;
 pub struct AppendWriter {
     transaction: TransactionName,
     records: Vec<Record>,
-    defects: DefectSet,
 }
 
 impl AppendWriter {
     /// A writer without records.
     #[must_use]
     pub fn new(context: &WriterInitContext) -> Self {
-        Self { transaction: first_transaction(context), records: Vec::new(), defects: context.defects }
+        Self { transaction: first_transaction(context), records: Vec::new() }
     }
 }
 
@@ -38,11 +37,14 @@ impl SinkWriter for AppendWriter {
         self.records.push(record);
     }
 
-    fn flush(&mut self, end_of_input: bool, io: &mut SinkIo) {
+    fn flush(&mut self, _end_of_input: bool, io: &mut SinkIo) {
         debug_assert!(io.is_empty(), "this writer asks for nothing");
-        if end_of_input && self.defects.has(Defect::FinalBatchDropped) {
-            self.records.clear();
-        }
+    }
+}
+
+impl Forgetful for AppendWriter {
+    fn forget_transaction(&mut self) {
+        self.records.clear();
     }
 }
 

@@ -2,22 +2,11 @@
 
 use super::TwoPhaseCommittable;
 use crate::api::sink::{CommitRequest, Committer, SinkIo, StoreAnswer};
-use crate::defects::{Defect, DefectSet};
 use crate::message::StoreRequest;
 
 /// Holds no state: whether a commit was done before is the store's knowledge alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct TwoPhaseCommitter {
-    defects: DefectSet,
-}
-
-impl TwoPhaseCommitter {
-    /// A committer.
-    #[must_use]
-    pub const fn new(defects: DefectSet) -> Self {
-        Self { defects }
-    }
-}
+pub struct TwoPhaseCommitter;
 
 impl Committer for TwoPhaseCommitter {
     type Committable = TwoPhaseCommittable;
@@ -26,11 +15,7 @@ impl Committer for TwoPhaseCommitter {
         io.ask(match request.committable().clone() {
             TwoPhaseCommittable::Append { name, records } => {
                 debug_assert!(!records.is_empty(), "an empty transaction has no committable");
-                if self.defects.has(Defect::CommitterNotIdempotent) {
-                    StoreRequest::Append { name, records }
-                } else {
-                    StoreRequest::AppendIfAbsent { name, records }
-                }
+                StoreRequest::AppendIfAbsent { name, records }
             }
             TwoPhaseCommittable::Transactional { name, .. } => StoreRequest::Commit { name },
         });

@@ -7,9 +7,9 @@
 //! the other, each after the answer of the one before: each is idempotent (writes carry an index), so that one of
 //! unknown outcome is simply asked again.
 
+use super::defective::Forgetful;
 use super::{TwoPhaseCommittable, first_transaction};
 use crate::api::sink::{CommittingSinkWriter, SinkIo, SinkWriter, WriterInitContext};
-use crate::defects::{Defect, DefectSet};
 use crate::ids::TransactionName;
 use crate::message::StoreRequest;
 use crate::records::{Record, RecordRanges};
@@ -23,7 +23,6 @@ pub struct TransactionalWriter {
     /// How many writes the open transaction was sent; `None` when none is open.
     writes: Option<u32>,
     records: RecordRanges,
-    defects: DefectSet,
 }
 
 impl TransactionalWriter {
@@ -36,7 +35,6 @@ impl TransactionalWriter {
             buffer_records_max: context.write_buffer_records.max(1) as usize,
             writes: None,
             records: RecordRanges::new(),
-            defects: context.defects,
         }
     }
 
@@ -50,13 +48,6 @@ impl TransactionalWriter {
         let records = std::mem::take(&mut self.buffer);
         debug_assert!(records.len() <= self.buffer_records_max, "the buffer is bounded");
         io.ask(StoreRequest::Write { name: self.transaction, index, records });
-    }
-
-    /// Forgets what the open transaction holds.
-    fn forget_transaction(&mut self) {
-        self.buffer.clear();
-        self.writes = None;
-        self.records = RecordRanges::new();
     }
 }
 
@@ -84,12 +75,17 @@ impl SinkWriter for TransactionalWriter {
         }
     }
 
-    fn flush(&mut self, end_of_input: bool, io: &mut SinkIo) {
-        if end_of_input && self.defects.has(Defect::FinalBatchDropped) {
-            self.forget_transaction();
-        }
+    fn flush(&mut self, _end_of_input: bool, io: &mut SinkIo) {
         self.send_buffer(io);
         debug_assert!(self.buffer.is_empty(), "a flush leaves nothing behind");
+    }
+}
+
+impl Forgetful for TransactionalWriter {
+    fn forget_transaction(&mut self) {
+        self.buffer.clear();
+        self.writes = None;
+        self.records = RecordRanges::new();
     }
 }
 

@@ -5,7 +5,6 @@ use crate::actor::{Actor, Outbox, TurnDecision};
 use crate::api::source::SimpleVersionedSerializer;
 use crate::config::{AssignmentPolicy, SinkKind, SourceConfig};
 use crate::connectors::range_source::{RangeSource, RangeSplitSerializer};
-use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::message::*;
 use crate::task::{Task, TaskStatus};
@@ -186,8 +185,7 @@ fn the_range_reader_goes_through_the_whole_chain() {
     bench.task = Task::new(descriptor(SinkKind::Transactional));
     let plan =
         SourceConfig { split_count: 1, records_per_split: 5, policy: AssignmentPolicy::Pull, bounded: true };
-    let defects = DefectSet::NONE;
-    let source = RangeSource { operator: OperatorUid(0), plan, record_interval_ns: 80, defects };
+    let source = RangeSource { operator: OperatorUid(0), plan, record_interval_ns: 80 };
     let at = source.plan_splits()[0].at;
     bench.run();
     bench.answer_all();
