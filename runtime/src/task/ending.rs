@@ -1,5 +1,10 @@
 //! The end of the input, and of the task.
 //!
+//! ```text
+//! EndOfInput · writer flush(true), prepare_commit ┆ TransactionPrepared · committables to the committer · END_OF_DATA
+//! ```
+//! in this order (FACTS 58-60); the job master hears of it last (┆ waits for the store).
+//!
 //! With checkpoints the last transaction waits for one that began after the end (FACT 60, 96); with the final
 //! checkpoint switched off it is prepared and never committed (FACT 97); without checkpoints it is committed at once
 //! (FACT 79, 98).
@@ -21,6 +26,7 @@ impl Task {
     pub(super) fn end_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running);
         debug_assert!(!self.input_ended, "the input ends once");
+        outbox.emit(EventKind::EndOfInput);
         self.writer.flush_and_prepare(true, &mut self.store, outbox);
         self.status = TaskStatus::PreparingEndOfInput;
         if self.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
@@ -35,7 +41,7 @@ impl Task {
         self.hand_over(self.progress.end_of_input_checkpoint(), prepared, true, outbox)?;
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::EndOfData { attempt };
-        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, Some(EventKind::EndOfInput), outbox);
+        self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
         if !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit) {
             return self.commit(EVERYTHING, None, outbox);
         }

@@ -16,7 +16,7 @@ fn with_checkpoints_a_task_finishes_when_one_after_its_end_is_complete() {
         let told = ["TransactionPrepared", "end-of-data", "EndOfInput", "state", "CommitRequested"];
         assert_eq!(
             bench.lines_of(&told),
-            ["TransactionPrepared s0-chk2 [0..0]", "end-of-data", "EndOfInput"]
+            ["EndOfInput", "TransactionPrepared s0-chk2 [0..0]", "end-of-data"]
         );
         assert!(bench.task.waiting_for().unwrap().contains("after its end of input"));
         bench.complete(1);
