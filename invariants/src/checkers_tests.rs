@@ -180,7 +180,9 @@ fn a_fingerprint_is_of_the_state() {
 fn coverage_takes_what_checkers_take() {
     let history = good_history();
     let mut coverage = Coverage::new();
-    history.events().iter().for_each(|event| coverage.observe(event));
+    for event in history.events() {
+        coverage.observe(event);
+    }
     assert_eq!(coverage.events(), history.events().len() as u64);
     assert_eq!(coverage.exercised().failovers, 2);
 }

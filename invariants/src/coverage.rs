@@ -3,28 +3,32 @@
 //! Counting an event is one array access; names come in only when a summary is asked for.
 
 mod recovery;
+mod windows;
 
 use crate::kinds::{self, Kind, KindSet};
 use crate::table::Table;
 use recovery::Recovery;
 use serde::{Deserialize, Serialize};
+use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::event::{Event, EventKind, FaultKind, Window};
-use splitrace_runtime::ids::ProcessId;
-use splitrace_runtime::message::ExecutionState;
+use splitrace_runtime::ids::{ActorId, OperatorUid, ProcessId};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+pub use windows::WindowFaults;
 
 /// Counts of one run.
 #[derive(Clone, Debug)]
 pub struct Coverage {
     kinds: [u64; kinds::COUNT],
     windows_entered: [u64; Window::ALL.len()],
-    windows_hit: [u64; Window::ALL.len()],
+    window_faults: WindowFaults,
     faults: [u64; FaultKind::ALL.len()],
     job_manager_losses: u64,
     recovery: Recovery,
     split_ends: Table<Option<u64>>,
     split_end_windows: u64,
+    coordinators: BTreeSet<OperatorUid>,
+    user_failures: BTreeMap<FailureMoment, u64>,
 }
 
 impl Default for Coverage {
@@ -40,30 +44,34 @@ impl Coverage {
         Self {
             kinds: [0; kinds::COUNT],
             windows_entered: [0; Window::ALL.len()],
-            windows_hit: [0; Window::ALL.len()],
+            window_faults: WindowFaults::default(),
             faults: [0; FaultKind::ALL.len()],
             job_manager_losses: 0,
             recovery: Recovery::default(),
             split_ends: Table::default(),
             split_end_windows: 0,
+            coordinators: BTreeSet::new(),
+            user_failures: BTreeMap::new(),
         }
     }
 
-    /// Takes the next event.
-    pub fn observe(&mut self, event: &Event) {
+    /// Takes the next event; answers the window that it opens.
+    pub fn observe(&mut self, event: &Event) -> Option<Window> {
         let number = Kind::of(&event.kind) as usize;
         self.kinds[number] += 1;
         if let EventKind::RecordsEmitted { range } = &event.kind {
             let end = self.split_ends.split(range.split).copied().flatten();
-            self.split_end_windows += u64::from(end == Some(range.end));
-        } else if READS.holds(number) {
-            self.read(event);
+            let ends = end == Some(range.end);
+            self.split_end_windows += u64::from(ends);
+            return ends.then_some(Window::SplitEndToFinish);
         }
+        if READS.holds(number) { self.read(event) } else { None }
     }
 
-    fn read(&mut self, event: &Event) {
+    fn read(&mut self, event: &Event) -> Option<Window> {
         self.recovery.observe(event);
-        if let Some(window) = opened(&event.kind) {
+        let opened = windows::opened(&event.kind);
+        if let Some(window) = opened {
             self.windows_entered[window as usize] += 1;
         }
         match &event.kind {
@@ -75,7 +83,13 @@ impl Coverage {
             EventKind::FaultInjected { fault, window } => {
                 self.faults[*fault as usize] += 1;
                 if let Some(window) = window {
-                    self.windows_hit[*window as usize] += 1;
+                    self.window_faults.observe(*fault, *window);
+                }
+            }
+            EventKind::UserFailure { moment, .. } => *self.user_failures.entry(*moment).or_default() += 1,
+            EventKind::CoordinatorNotified { .. } => {
+                if let ActorId::SourceCoordinator(operator) = event.header.actor {
+                    self.coordinators.insert(operator);
                 }
             }
             EventKind::ProcessCrashed { address } if address.process == ProcessId::JobManager => {
@@ -83,6 +97,7 @@ impl Coverage {
             }
             _ => {}
         }
+        opened
     }
 
     /// How many events it took.
@@ -103,7 +118,7 @@ impl Coverage {
             events: self.events(),
             kinds: above_zero(kinds, &self.kinds),
             windows_entered: above_zero(Window::ALL, &windows_entered),
-            windows_hit: above_zero(Window::ALL, &self.windows_hit),
+            window_faults: self.window_faults.clone(),
             faults: above_zero(FaultKind::ALL, &self.faults),
             failovers: counted(Kind::FailoverStarted) + counted(Kind::LeaderGranted).saturating_sub(1),
             second_failures_in_recovery: self.recovery.second_failures(),
@@ -111,6 +126,8 @@ impl Coverage {
             leader_terms_ended: counted(Kind::LeaderTermEnded),
             checkpoints_completed: counted(Kind::CheckpointCompleted),
             checkpoints_aborted: counted(Kind::CheckpointAborted),
+            user_failures: self.user_failures.clone(),
+            runs_with_two_coordinators: u64::from(self.coordinators.len() >= 2),
         }
     }
 }
@@ -132,30 +149,13 @@ const READS: KindSet = Recovery::READS.with(KindSet::of(&[
     Kind::SplitsDiscovered,
     Kind::FaultInjected,
     Kind::ProcessCrashed,
+    Kind::UserFailure,
+    Kind::CoordinatorNotified,
 ]));
 
 /// The counts that are not zero, by what is counted.
 fn above_zero<K: Ord>(keys: impl IntoIterator<Item = K>, counts: &[u64]) -> BTreeMap<K, u64> {
     keys.into_iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect()
-}
-
-/// The window that an event opens. The end of a split is told by a number, not by a kind; see `observe`.
-const fn opened(kind: &EventKind) -> Option<Window> {
-    Some(match kind {
-        EventKind::GatewaysMarked { .. } => Window::MarkToClose,
-        EventKind::GatewaysClosed { .. } => Window::CloseToBarrier,
-        EventKind::BarrierHandled { .. } => Window::BarrierToAcknowledge,
-        EventKind::CheckpointAcknowledged { last: true, .. } => Window::LastAcknowledgeToAdd,
-        EventKind::CheckpointCompleted { .. } => Window::AddToNotice,
-        EventKind::CompletionNoticed { .. } => Window::NoticeToCommit,
-        EventKind::BecameVisible { .. } => Window::CommitEffectToReply,
-        EventKind::TransactionPrepared { end_of_input: false, .. } => Window::PrepareToSnapshot,
-        EventKind::TaskStateChanged { state: ExecutionState::Failed, .. } => Window::FailureToReset,
-        EventKind::SplitsGivenBack { .. } => Window::ResetToRegistration,
-        EventKind::ReaderRegistered { .. } => Window::RegistrationToAssignment,
-        EventKind::EndOfInput => Window::EndOfInputToResult,
-        _ => return None,
-    })
 }
 
 /// What one run, or many, exercised.
@@ -169,8 +169,8 @@ pub struct Exercised {
     pub kinds: BTreeMap<Cow<'static, str>, u64>,
     /// How often each window opened.
     pub windows_entered: BTreeMap<Window, u64>,
-    /// How often a fault was aimed into each window.
-    pub windows_hit: BTreeMap<Window, u64>,
+    /// What was done inside each window.
+    pub window_faults: WindowFaults,
     /// Faults by kind.
     pub faults: BTreeMap<FaultKind, u64>,
     /// How many failovers began; a new leader taking over counts as one.
@@ -185,6 +185,10 @@ pub struct Exercised {
     pub checkpoints_completed: u64,
     /// How many checkpoints were given up.
     pub checkpoints_aborted: u64,
+    /// How often user code threw at each moment.
+    pub user_failures: BTreeMap<FailureMoment, u64>,
+    /// In how many runs at least two coordinators were told of checkpoints.
+    pub runs_with_two_coordinators: u64,
 }
 
 impl Exercised {
@@ -194,7 +198,7 @@ impl Exercised {
         self.events += other.events;
         merge_counts(&mut self.kinds, &other.kinds);
         merge_counts(&mut self.windows_entered, &other.windows_entered);
-        merge_counts(&mut self.windows_hit, &other.windows_hit);
+        self.window_faults.merge(&other.window_faults);
         merge_counts(&mut self.faults, &other.faults);
         self.failovers += other.failovers;
         self.second_failures_in_recovery += other.second_failures_in_recovery;
@@ -202,6 +206,8 @@ impl Exercised {
         self.leader_terms_ended += other.leader_terms_ended;
         self.checkpoints_completed += other.checkpoints_completed;
         self.checkpoints_aborted += other.checkpoints_aborted;
+        merge_counts(&mut self.user_failures, &other.user_failures);
+        self.runs_with_two_coordinators += other.runs_with_two_coordinators;
     }
 }
 
@@ -219,7 +225,9 @@ mod tests {
 
     fn cover(events: &[Event]) -> Exercised {
         let mut coverage = Coverage::new();
-        events.iter().for_each(|event| coverage.observe(event));
+        for event in events {
+            coverage.observe(event);
+        }
         coverage.exercised()
     }
 
@@ -272,11 +280,16 @@ mod tests {
             fault: FaultKind::JobManagerCrash,
             window: Some(Window::AddToNotice),
         });
+        let delay = FaultKind::DelaySpike;
+        history.world(EventKind::FaultInjected { fault: delay, window: Some(Window::MarkToClose) });
         history.world(EventKind::ProcessCrashed {
             address: ProcessAddress { process, incarnation: Incarnation(0) },
         });
         let mut exercised = cover(history.events());
-        assert_eq!((exercised.job_manager_losses, exercised.windows_hit[&Window::AddToNotice]), (1, 1));
+        let faults = exercised.window_faults.clone();
+        assert_eq!((exercised.job_manager_losses, faults.crashes[&Window::AddToNotice]), (1, 1));
+        assert_eq!(faults.delays, BTreeMap::from([(Window::MarkToClose, 1)]));
+        assert!(faults.failures.is_empty());
         exercised.merge(&exercised.clone());
         assert_eq!((exercised.runs, exercised.faults[&FaultKind::JobManagerCrash]), (2, 2));
     }

@@ -60,7 +60,7 @@ pub enum Effect {
 }
 
 /// One entry of an outbox; a cut falls between entries.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Output {
     /// What is to be done.
     pub effect: Option<Effect>,
@@ -125,6 +125,11 @@ impl Outbox {
     /// Takes the outputs out, keeping the room.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Output> {
         self.outputs.drain(..)
+    }
+
+    /// Puts outputs back that a host took out and did not perform: a thread may stand still in the middle of a step.
+    pub fn put_back(&mut self, outputs: impl IntoIterator<Item = Output>) {
+        self.outputs.extend(outputs);
     }
 
     /// Keeps the first `count` outputs: the rest never happens.

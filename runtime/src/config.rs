@@ -131,7 +131,7 @@ pub struct UserFailure {
 }
 
 /// The five moments of a record's journey at which the demo can fail.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureMoment {
     /// The user function is handed the record; the writer never sees it.
@@ -144,6 +144,11 @@ pub enum FailureMoment {
     Snapshot,
     /// The store has made the record visible and the committer is about to learn of it.
     Committing,
+}
+
+impl FailureMoment {
+    /// Every moment, in the order of the journey.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Prepared, Self::Snapshot, Self::Committing];
 }
 
 /// How checkpoints run.

@@ -108,13 +108,21 @@ pub enum FaultKind {
     Zombie,
     /// A thread stood still for a while.
     ThreadPause,
-    /// What a dead leader had sent arrived after its successor was granted the lease.
+    /// Something else that a dead leader had sent arrived after its successor's first words, or after its lease.
     StaleLeader,
+    /// A write of a dead leader was under way to the high-availability service when its successor got the lease.
+    StaleWrite,
+    /// A completion or abort notice of a dead leader arrived after its successor's first words.
+    StaleNotice,
+    /// A dead leader's word to run a task arrived after its successor's first words.
+    StaleDeploy,
+    /// A dead leader's word to stop a task arrived after its successor's first words.
+    StaleCancel,
 }
 
 impl FaultKind {
     /// Every kind of fault, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::TaskFailure,
         Self::TaskManagerCrash,
         Self::JobManagerCrash,
@@ -130,6 +138,10 @@ impl FaultKind {
         Self::Zombie,
         Self::ThreadPause,
         Self::StaleLeader,
+        Self::StaleWrite,
+        Self::StaleNotice,
+        Self::StaleDeploy,
+        Self::StaleCancel,
     ];
 }
 
@@ -154,9 +166,9 @@ pub enum Window {
     CommitEffectToReply,
     /// From `TransactionPrepared` to the subtask's `ReaderSnapshotTaken`.
     PrepareToSnapshot,
-    /// From `TaskStateChanged(Failed)` to `SubtaskReset`.
+    /// From `TaskStateChanged(Failed)` to the coordinator's `SplitsGivenBack`: the subtask's reset.
     FailureToReset,
-    /// From `SubtaskReset` to `ReaderRegistered`.
+    /// From `SplitsGivenBack` to `ReaderRegistered`.
     ResetToRegistration,
     /// From `ReaderRegistered` to its first `SplitsAssigned`.
     RegistrationToAssignment,
@@ -478,7 +490,7 @@ pub enum EventKind {
         /// The splits that it holds.
         splits: Vec<SplitPosition>,
     },
-    /// The reader returned END_OF_INPUT and the writer was flushed. Read by S4.
+    /// The reader returned END_OF_INPUT: the writer is flushed and prepares for the last time next. Read by S4 and C3.
     EndOfInput,
     /// The task was told that a checkpoint is complete. Read by S3.
     CompletionNoticed {

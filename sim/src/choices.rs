@@ -67,6 +67,8 @@ pub enum ChoiceKind {
     Scenario,
     /// Which enabled step comes next, for policies other than the latency queue.
     Schedule,
+    /// Whether a lost frame begins a burst in which its link loses everything, and how long.
+    LossBurst,
 }
 
 /// About whom it is decided.

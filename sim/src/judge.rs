@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use splitrace_invariants::{
     Checkers, Code, Coverage, Exercised, Judgement, Moment, RunEnd, RunSetup, TraceHash, Violation,
 };
-use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::event::{Event, EventKind, Window};
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::RecordRanges;
 use std::hash::Hasher;
@@ -70,12 +70,12 @@ impl Judge {
         }
     }
 
-    /// Takes one event in.
-    pub fn observe(&mut self, event: &Event) {
+    /// Takes one event in; answers the window of the protocol that it opens.
+    pub fn observe(&mut self, event: &Event) -> Option<Window> {
         self.event_count += 1;
         self.last = Some(Moment::from(&event.header));
         self.hash.observe(event);
-        self.coverage.observe(event);
+        let opened = self.coverage.observe(event);
         self.count(event);
         if self.hears_all {
             self.checkers.observe_each(event, &mut self.violations);
@@ -85,6 +85,7 @@ impl Judge {
             tracing::error!(%violation, "violated");
             self.violations.push(violation);
         }
+        opened
     }
 
     /// From here on every checker has its say, also after another one's violation.

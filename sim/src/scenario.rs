@@ -5,6 +5,7 @@
 mod demo;
 mod draw;
 mod file;
+mod weaker_modes;
 
 pub use demo::{DemoMode, DemoOptions};
 pub use file::ScenarioError;
@@ -12,6 +13,7 @@ pub use file::ScenarioError;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput};
 use splitrace_runtime::config::JobConfig;
+use splitrace_runtime::event::Window;
 
 /// A job with at least so many restarts is never failed by the faults of a scenario alone.
 const RESTARTS_BEYOND_ANY_BUDGET: u32 = 1_000;
@@ -137,6 +139,10 @@ pub struct FaultConfig {
     pub outside: Odds,
     /// A window of the protocol gets a crash or a delay when it opens.
     pub window: Odds,
+    /// The window that gets one far more often than the others, if windows get any: so each of them gets its share over
+    /// many seeds, those too that open once in a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_favoured: Option<Window>,
     /// A failover gets a second fault inside it.
     pub second: Odds,
     /// A stopped execution goes on as a zombie.
@@ -166,6 +172,7 @@ impl FaultConfig {
         pause_max_ns: 1,
         outside: Odds::NEVER,
         window: Odds::NEVER,
+        window_favoured: None,
         second: Odds::NEVER,
         zombie: Odds::NEVER,
         zombie_max_ns: 1,

@@ -18,6 +18,7 @@ mod fingerprint;
 mod network;
 mod perform;
 mod process;
+mod window_faults;
 
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::judge::Judge;
@@ -233,11 +234,15 @@ impl World {
         let batch_max = self.scenario.faults.batch_size_max;
         let actor = &mut self.actors[slot];
         actor.turn_scheduled = false;
-        if !actor.alive || !actor.body.is_runnable() {
+        if !actor.alive || !actor.has_work() {
             return;
         }
         if actor.paused_until_ns > self.now_ns {
             self.schedule_turn(slot, choices);
+            return;
+        }
+        if !actor.held.is_empty() {
+            self.resume_step(slot, choices);
             return;
         }
         let batch_size_max = match actor.body {
@@ -265,7 +270,7 @@ impl World {
     /// Enables the next turn of an actor, unless it is enabled already or has nothing to do.
     fn schedule_turn(&mut self, slot: usize, choices: &mut dyn Choices) {
         let actor = &self.actors[slot];
-        if actor.turn_scheduled || !actor.alive || !actor.body.is_runnable() {
+        if actor.turn_scheduled || !actor.alive || !actor.has_work() {
             return;
         }
         let mut due_ns = (self.now_ns + TURN_NS).max(actor.paused_until_ns);
@@ -311,6 +316,9 @@ impl World {
     fn heal(&mut self, choices: &mut dyn Choices) {
         self.healed = true;
         self.network.lift_partitions();
+        for process in &mut self.processes {
+            process.last_words = None;
+        }
         for slot in 0..self.actors.len() {
             if self.actors[slot].zombie {
                 self.apply_planned(PlannedFault::ZombieEnds { slot }, choices);

@@ -6,6 +6,7 @@ use splitrace_runtime::defects::{Defect, DefectSet, REGISTRY};
 use splitrace_sim::run::{record_seed, run_recorded, run_seed};
 use splitrace_sim::scenario::Scenario;
 
+/// How many seeds it may take. `ci/nightly.sh` runs whole campaigns on five disjoint ranges instead of this first find.
 const SEEDS_MAX: u64 = 2_000;
 
 fn with(seed: u64, defect: Defect) -> Scenario {

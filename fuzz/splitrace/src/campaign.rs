@@ -15,4 +15,7 @@ pub use driver::{Driven, Plan, drive};
 pub use progress::Progress;
 pub use shape::FailureShape;
 pub use summary::{Digest, Failure, Judged, Summary};
-pub use tame::{FAILOVER, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, fault_mark, shortfalls, window_mark};
+pub use tame::{
+    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, TWO_COORDINATORS,
+    fault_mark, shortfalls, user_failure_mark, window_mark,
+};

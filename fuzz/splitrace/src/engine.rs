@@ -9,7 +9,10 @@ pub use splitrace_sim::replay::ReplayFile;
 pub use splitrace_sim::run::{RunReport, Stop};
 pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
 
-use crate::campaign::{FAILOVER, LEADER_LOSS, SECOND_FAULT, fault_mark, window_mark};
+use crate::campaign::{
+    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, TWO_COORDINATORS, fault_mark,
+    user_failure_mark, window_mark,
+};
 use crate::error::CommandError;
 use crate::story::Story;
 use crate::timeline::Rows;
@@ -21,7 +24,7 @@ use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
 use splitrace_runtime::defects::Defect;
-use splitrace_runtime::event::Event;
+use splitrace_runtime::event::{Event, FaultKind};
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
 use splitrace_sim::run::{
     RunOptions, record_seed_with_options, run_recorded_with_options, run_seed, run_with_options,
@@ -100,9 +103,21 @@ pub fn marks(report: &RunReport) -> Vec<String> {
     for (fault, count) in &exercised.faults {
         mark(*count, &fault_mark(*fault));
     }
-    for (window, count) in &exercised.windows_hit {
-        mark(*count, &window_mark(*window));
+    let windows = &exercised.window_faults;
+    let harms =
+        [(Harm::Failure, &windows.failures), (Harm::Crash, &windows.crashes), (Harm::Delay, &windows.delays)];
+    for (harm, counts) in harms {
+        for (window, count) in counts {
+            mark(*count, &window_mark(*window, harm));
+        }
     }
+    for (moment, count) in &exercised.user_failures {
+        mark(*count, &user_failure_mark(*moment));
+    }
+    mark(exercised.runs_with_two_coordinators, TWO_COORDINATORS);
+    let late = |kind: FaultKind| exercised.faults.get(&kind).copied().unwrap_or_default();
+    let late_words = LATE_WORDS.into_iter().map(late).sum::<u64>();
+    mark(late(FaultKind::StaleWrite).min(late_words), LEADER_CHANGE);
     marks
 }
 
@@ -134,6 +149,12 @@ pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
 #[must_use]
 pub const fn is_full_promise(report: &RunReport) -> bool {
     report.promise.is_exactly_once()
+}
+
+/// Whether a run came to the end of its input with every record visible exactly once. A cancelled or failed job did not.
+#[must_use]
+pub fn is_all_visible(report: &RunReport) -> bool {
+    report.outcome == Outcome::Passed && report.records.duplicates == 0 && report.records.missing == 0
 }
 
 /// Runs a seed.

@@ -1,39 +1,69 @@
 //! Scenarios drawn from a seed, swarm fashion: each seed switches features and faults on or off and weights them, so that
 //! campaigns reach combinations that one fixed mix never would.
 
+use super::weaker_modes::weaken;
 use super::{FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
+use splitrace_runtime::event::Window;
 use splitrace_runtime::ids::{JobId, LineageId, OperatorUid};
 
 /// Draws numbered properties; each property has a stream of its own, so adding one changes no other.
-struct Drawer<C> {
+pub(super) struct Drawer<C> {
     choices: C,
 }
 
 impl<C: Choices> Drawer<C> {
-    fn below(&mut self, property: Property, count: u64) -> u64 {
+    pub(super) fn below(&mut self, property: Property, count: u64) -> u64 {
         let label = Label::new(ChoiceKind::Scenario, Subject::Number(property as u32));
         self.choices.choose(label, Draw::Below(count))
     }
 
-    fn within(&mut self, property: Property, least: u64, most: u64) -> u64 {
+    pub(super) fn within(&mut self, property: Property, least: u64, most: u64) -> u64 {
         debug_assert!(least <= most, "a range has a least and a most");
         least + self.below(property, most - least + 1)
     }
 
     /// True in `percent` of 100.
     fn percent(&mut self, property: Property, percent: u64) -> bool {
+        self.permille(property, percent * 10)
+    }
+
+    /// True in `permille` of 1000.
+    pub(super) fn permille(&mut self, property: Property, permille: u64) -> bool {
         // The benign value 0 means 'off'.
-        self.below(property, 100) >= 100 - percent
+        self.below(property, 1_000) >= 1_000 - permille
     }
 }
+
+/// Every window, and those twice that open least often.
+const FAVOURED_WINDOWS: [Window; 19] = [
+    Window::MarkToClose,
+    Window::CloseToBarrier,
+    Window::BarrierToAcknowledge,
+    Window::LastAcknowledgeToAdd,
+    Window::AddToNotice,
+    Window::NoticeToCommit,
+    Window::CommitEffectToReply,
+    Window::PrepareToSnapshot,
+    Window::FailureToReset,
+    Window::ResetToRegistration,
+    Window::RegistrationToAssignment,
+    Window::EndOfInputToResult,
+    Window::SplitEndToFinish,
+    Window::LastAcknowledgeToAdd,
+    Window::AddToNotice,
+    Window::NoticeToCommit,
+    Window::CommitEffectToReply,
+    Window::PrepareToSnapshot,
+    Window::EndOfInputToResult,
+];
 
 /// The drawn properties. Append only: a number is a stream.
 #[derive(Clone, Copy)]
 #[repr(u32)]
-enum Property {
+pub(super) enum Property {
     Vertices,
     Coordinated,
     Parallelism,
@@ -71,6 +101,17 @@ enum Property {
     EventCount,
     Resends,
     OutsideOdds,
+    NoCheckpoints,
+    NoFinalCheckpoint,
+    Unbounded,
+    CancelTime,
+    FewRestarts,
+    RestartAttempts,
+    UserFailure,
+    UserFailureRecord,
+    UserFailureMoment,
+    UserFailureAttempts,
+    FavouredWindow,
 }
 
 impl Scenario {
@@ -84,12 +125,13 @@ impl Scenario {
     #[must_use]
     pub fn draw_from(choices: impl Choices) -> Self {
         let mut drawer = Drawer { choices };
-        let job = draw_job(&mut drawer);
+        let mut job = draw_job(&mut drawer);
         let network = draw_network(&mut drawer);
         let faults = draw_faults(&mut drawer, expected_duration_ns(&job, &network));
+        let cancel_after_ns = weaken(&mut drawer, &mut job, &faults);
         let second_ns = 1_000 * NANOS_PER_MILLI;
         Self {
-            cancel_after_ns: None,
+            cancel_after_ns,
             limits: Limits {
                 steps_max: 100_000,
                 virtual_time_max_ns: 300 * second_ns,
@@ -125,7 +167,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
             delay_ns: drawer.within(Property::RestartDelay, 0, 80) * NANOS_PER_MILLI,
             attempts_max: 10_000,
         },
-        region: if drawer.percent(Property::Region, 25) { RegionScope::Vertex } else { RegionScope::Subtask },
+        region: if drawer.percent(Property::Region, 35) { RegionScope::Vertex } else { RegionScope::Subtask },
         task_managers: 1 + drawer.below(Property::TaskManagers, 3) as u32,
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
@@ -191,7 +233,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
         plan_until_ns,
         task_failures_max: drawer.within(Property::TaskFailures, 2, 5) as u32,
         task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
-        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 45)) * 2,
+        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 55)) * 2,
         partitions_max: u32::from(drawer.percent(Property::Partitions, 45)) * 3,
         down_time_max_ns: 150 * NANOS_PER_MILLI,
         partition_max_ns: 500 * NANOS_PER_MILLI,
@@ -200,7 +242,8 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
         pause: odds(drawer.percent(Property::Pauses, 50), 200),
         pause_max_ns: 40 * NANOS_PER_MILLI,
         outside: odds(drawer.percent(Property::Outside, 50), outside_denominator),
-        window: odds(drawer.percent(Property::Windows, 70), 40),
+        window: odds(drawer.percent(Property::Windows, 90), 40),
+        window_favoured: Some(FAVOURED_WINDOWS[drawer.below(Property::FavouredWindow, 19) as usize]),
         second: odds(drawer.percent(Property::Second, 60), 3),
         zombie: odds(drawer.percent(Property::Zombies, 50), 2),
         zombie_max_ns: 200 * NANOS_PER_MILLI,

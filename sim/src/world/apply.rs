@@ -1,8 +1,8 @@
 //! Applying faults that were decided elsewhere, and starting processes.
 
-use super::faults::{PlannedFault, WindowFault};
+use super::faults::PlannedFault;
 use super::pending::{Item, process_code, tie};
-use super::process::{ActorBody, index_of};
+use super::process::{ActorBody, LastWords, index_of};
 use super::{World, started_mail};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use splitrace_runtime::coordination::coordinator::Coordinator;
@@ -17,7 +17,9 @@ use std::sync::Arc;
 const GRID: u64 = 64;
 /// A crash that waits for a step to cut waits no longer than this.
 const CUT_PATIENCE_NS: u64 = 5_000_000;
-/// So long a leader goes on talking while its words are held up.
+/// So long a leader waits for something to write before it dies without last words.
+const WRITE_PATIENCE_NS: u64 = 250_000_000;
+/// So long at least a leader goes on talking while its words are held up, and so long at least they are.
 const LAST_WORDS_NS: u64 = 12_000_000;
 /// A task failure that finds no task comes again after this time.
 const PATIENCE_NS: u64 = 7_000_000;
@@ -41,42 +43,21 @@ impl World {
             return;
         }
         match fault {
-            PlannedFault::TaskFailure { attempt, window } => self.fail_task(attempt, window, choices),
-            PlannedFault::Crash { process, incarnation, window } => {
-                self.crash_when_it_hurts(process, incarnation, window, choices);
+            PlannedFault::TaskFailure => match self.choose_task(None, choices) {
+                Some(slot) => self.fail_task(slot, None, choices),
+                // Nobody runs just now; an exception needs somebody to throw it.
+                None => self.schedule_fault(self.now_ns + PATIENCE_NS, fault),
+            },
+            PlannedFault::Crash { process, incarnation } => {
+                self.crash_when_it_hurts(process, incarnation, choices);
             }
             PlannedFault::Partition => self.begin_partition(choices),
             PlannedFault::ZombieEnds { .. } => unreachable!("handled above"),
         }
     }
 
-    /// Some living task throws.
-    pub(super) fn fail_task(
-        &mut self,
-        attempt: Option<ExecutionAttemptId>,
-        window: Option<Window>,
-        choices: &mut dyn Choices,
-    ) {
-        let is_task = |slot: &usize| {
-            let actor = &self.actors[*slot];
-            actor.alive && !actor.zombie && matches!(actor.id, ActorId::Task(_))
-        };
-        let candidates: Vec<usize> = (0..self.actors.len()).filter(is_task).collect();
-        let wanted = attempt.and_then(|attempt| {
-            candidates.iter().copied().find(|slot| self.actors[*slot].id == ActorId::Task(attempt))
-        });
-        let slot = match wanted {
-            Some(slot) => slot,
-            None if candidates.is_empty() => {
-                // Nobody runs just now; an exception needs somebody to throw it.
-                let fault = PlannedFault::TaskFailure { attempt: None, window };
-                return self.schedule_fault(self.now_ns + PATIENCE_NS, fault);
-            }
-            None => {
-                let label = Label::new(ChoiceKind::FaultTarget, Subject::Fault(FaultKind::TaskFailure));
-                candidates[choices.choose(label, Draw::Below(candidates.len() as u64)) as usize]
-            }
-        };
+    /// A task throws.
+    pub(super) fn fail_task(&mut self, slot: usize, window: Option<Window>, choices: &mut dyn Choices) {
         self.tell_fault(FaultKind::TaskFailure, window);
         self.throw_in_task(slot, "injected failure", choices);
     }
@@ -87,6 +68,8 @@ impl World {
         if let ActorBody::Task(task) = &mut self.actors[slot].body {
             Arc::make_mut(task).fail(cause, &mut outbox);
         }
+        // What an interrupted step still wanted never happens.
+        self.actors[slot].held.clear();
         self.perform_turn(slot, &mut outbox, choices);
     }
 
@@ -95,20 +78,18 @@ impl World {
         &mut self,
         process: Option<ProcessId>,
         incarnation: Option<Incarnation>,
-        window: Option<Window>,
         choices: &mut dyn Choices,
     ) {
-        let process = process.unwrap_or_else(|| {
-            let label = Label::new(ChoiceKind::FaultTarget, Subject::Fault(FaultKind::TaskManagerCrash));
-            let count = self.processes.len() as u64 - 3;
-            ProcessId::TaskManager(choices.choose(label, Draw::Below(count)) as u32)
-        });
-        let index = index_of(process);
+        let index = match process {
+            Some(process) => index_of(process),
+            None => self.choose_task_manager(None, choices),
+        };
+        let process = self.processes[index].id;
         let state = &self.processes[index];
         if !state.alive || incarnation.is_some_and(|incarnation| incarnation != state.incarnation) {
             return;
         }
-        if incarnation.is_none() && process == ProcessId::JobManager && self.hold_last_words(choices) {
+        if incarnation.is_none() && process == ProcessId::JobManager && self.arm_last_words(choices) {
             return;
         }
         let state = &self.processes[index];
@@ -116,30 +97,65 @@ impl World {
         if incarnation.is_none() && choices.choose(label, Draw::Below(2)) == 1 {
             let life = state.incarnation;
             self.processes[index].crash_armed = true;
-            let fallback = PlannedFault::Crash { process: Some(process), incarnation: Some(life), window };
+            let fallback = PlannedFault::Crash { process: Some(process), incarnation: Some(life) };
             self.schedule_fault(self.now_ns + CUT_PATIENCE_NS, fallback);
             return;
         }
-        self.crash(index, window, choices);
+        self.crash(index, None, choices);
     }
 
-    /// A leader's last words may be held up, so that they arrive after its successor's first: what it sends from here
-    /// on is clogged, and it dies a little later.
-    fn hold_last_words(&mut self, choices: &mut dyn Choices) -> bool {
+    /// A leader may get last words that are held up, so that they arrive after its successor's first. They begin with a
+    /// write to the high-availability service that is not to arrive before the leader's death: its next one, or the one
+    /// after that, and then what it says to task managers is clogged already. A leader that does not write so much in a
+    /// while dies all the same.
+    fn arm_last_words(&mut self, choices: &mut dyn Choices) -> bool {
         let label = Label::new(ChoiceKind::LastWords, Subject::World);
-        let steps = choices.choose(label, Draw::Odds { numerator: 2, denominator: 3, max: GRID });
+        let steps = choices.choose(label, Draw::Odds { numerator: 7, denominator: 8, max: GRID });
         if steps == 0 {
             return false;
         }
-        let index = index_of(ProcessId::JobManager);
-        let life = self.processes[index].incarnation;
-        let hold_ns = LAST_WORDS_NS + self.scenario.faults.spike_max_ns * steps / GRID;
-        self.processes[index].clogged_until_ns = self.now_ns + LAST_WORDS_NS + hold_ns;
-        self.tell_fault(FaultKind::DelaySpike, None);
-        let process = Some(ProcessId::JobManager);
-        let crash = PlannedFault::Crash { process, incarnation: Some(life), window: None };
-        self.schedule_fault(self.now_ns + LAST_WORDS_NS, crash);
+        let early = choices.choose(label, Draw::Below(3)) == 2;
+        let words = LastWords {
+            // Long enough for a failed task to be deployed again.
+            talk_ns: self.scenario.job.restart.delay_ns
+                + LAST_WORDS_NS
+                + LAST_WORDS_NS * 2 * choices.choose(label, Draw::Below(GRID)) / GRID,
+            hold_ns: LAST_WORDS_NS + self.scenario.faults.spike_max_ns * steps / GRID,
+            writes_before: u8::from(early),
+        };
+        let leader = &mut self.processes[index_of(ProcessId::JobManager)];
+        leader.last_words = Some(words);
+        if early {
+            leader.clogged_until_ns = self.now_ns + WRITE_PATIENCE_NS + words.hold_ns;
+            self.tell_fault(FaultKind::DelaySpike, None);
+        }
+        self.let_leader_die(WRITE_PATIENCE_NS);
         true
+    }
+
+    /// A leader with last words is about to write to the high-availability service. From the fatal write on that is
+    /// clogged too; a task fails so that there is much to say, and the leader dies a little later.
+    pub(super) fn count_last_write(&mut self) {
+        let leader = &mut self.processes[index_of(ProcessId::JobManager)];
+        let Some(words) = &mut leader.last_words else { return };
+        if words.writes_before > 0 {
+            words.writes_before -= 1;
+            return;
+        }
+        let words = *words;
+        leader.last_words = None;
+        leader.clogged_until_ns = leader.clogged_until_ns.max(self.now_ns + words.talk_ns + words.hold_ns);
+        self.tell_fault(FaultKind::DelaySpike, None);
+        if self.scenario.faults.task_failures_max > 0 {
+            self.schedule_fault(self.now_ns + LAST_WORDS_NS / 4, PlannedFault::TaskFailure);
+        }
+        self.let_leader_die(words.talk_ns);
+    }
+
+    fn let_leader_die(&mut self, after_ns: u64) {
+        let incarnation = Some(self.processes[index_of(ProcessId::JobManager)].incarnation);
+        let crash = PlannedFault::Crash { process: Some(ProcessId::JobManager), incarnation };
+        self.schedule_fault(self.now_ns + after_ns, crash);
     }
 
     /// A process dies with all its actors, timers and sessions. Frames that it had sent go on.
@@ -152,11 +168,13 @@ impl World {
         };
         self.tell_fault(fault, window);
         let address = self.processes[index].address();
+        // Whoever dies with words under way is back before they have arrived.
+        let soon = if self.processes[index].clogged_until_ns > self.now_ns { 4 } else { 1 };
         self.stop_process(index);
         self.tell_world(EventKind::ProcessCrashed { address });
         let label = Label::new(ChoiceKind::DownTime, Subject::Process(id));
         let steps = 1 + choices.choose(label, Draw::Below(GRID));
-        let due_ns = self.now_ns + self.scenario.faults.down_time_max_ns * steps / GRID;
+        let due_ns = self.now_ns + self.scenario.faults.down_time_max_ns * steps / (soon * GRID);
         self.pending.push(due_ns, tie(5, process_code(id)), Item::StartProcess(id));
     }
 
@@ -170,6 +188,7 @@ impl World {
         process.session = None;
         process.session_timers.clear();
         process.clogged_until_ns = 0;
+        process.last_words = None;
     }
 
     /// The leader's term is over: the process goes on as a new life with a new main thread.
@@ -246,77 +265,5 @@ impl World {
             self.network.partition(second, first, until_ns, holds);
         }
         self.tell_fault(FaultKind::Partition, None);
-    }
-
-    /// A fault aimed at a window that an actor just opened.
-    pub(super) fn apply_window_fault(
-        &mut self,
-        slot: usize,
-        fault: WindowFault,
-        window: Window,
-        attempt: Option<ExecutionAttemptId>,
-        choices: &mut dyn Choices,
-    ) {
-        if fault == WindowFault::Pause {
-            let until_ns = self.now_ns + self.window_delay(window, choices);
-            self.actors[slot].paused_until_ns = until_ns;
-            self.tell_fault(FaultKind::ThreadPause, Some(window));
-            return;
-        }
-        let process = self.actors[slot].process;
-        self.apply_window_fault_outside(process, fault, window, attempt, choices);
-    }
-
-    /// A fault aimed at a window, other than a pause of the thread that opened it.
-    pub(super) fn apply_window_fault_outside(
-        &mut self,
-        index: usize,
-        fault: WindowFault,
-        window: Window,
-        attempt: Option<ExecutionAttemptId>,
-        choices: &mut dyn Choices,
-    ) {
-        match fault {
-            WindowFault::TaskFailure => {
-                let fault = PlannedFault::TaskFailure { attempt, window: Some(window) };
-                self.schedule_fault(self.now_ns, fault);
-            }
-            WindowFault::TaskManagerCrash => {
-                let process = attempt.and_then(|attempt| self.task_manager_of(attempt));
-                let index = process.map(index_of).filter(|index| self.processes[*index].alive);
-                match index {
-                    Some(index) => self.crash(index, Some(window), choices),
-                    None => {
-                        let fault =
-                            PlannedFault::Crash { process: None, incarnation: None, window: Some(window) };
-                        self.schedule_fault(self.now_ns, fault);
-                    }
-                }
-            }
-            WindowFault::JobManagerCrash => {
-                let index = index_of(ProcessId::JobManager);
-                if self.processes[index].alive {
-                    self.crash(index, Some(window), choices);
-                }
-            }
-            WindowFault::Pause | WindowFault::Clog => {
-                let until_ns = self.now_ns + self.window_delay(window, choices);
-                self.processes[index].clogged_until_ns = until_ns;
-                self.tell_fault(FaultKind::DelaySpike, Some(window));
-            }
-        }
-    }
-
-    fn window_delay(&self, window: Window, choices: &mut dyn Choices) -> u64 {
-        let label = Label::new(ChoiceKind::WindowDelay, Subject::Window(window));
-        let steps = 1 + choices.choose(label, Draw::Below(GRID));
-        // An add is in doubt only after its call was sent as often as it may be, so this delay must outlast that.
-        let outlasting = if window == Window::LastAcknowledgeToAdd { 4 } else { 1 };
-        self.scenario.faults.spike_max_ns * steps * outlasting / GRID
-    }
-
-    fn task_manager_of(&self, attempt: ExecutionAttemptId) -> Option<ProcessId> {
-        let runs = |actor: &&super::process::ActorSlot| actor.alive && actor.id == ActorId::Task(attempt);
-        self.actors.iter().find(runs).map(|actor| self.processes[actor.process].id)
     }
 }

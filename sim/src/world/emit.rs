@@ -6,7 +6,7 @@
 //! the sender's relayed lists goes with it. A list in the frame itself was refused: every frame would pay for the few.
 
 use super::World;
-use super::faults::opened_window;
+use super::faults::concerned_attempt;
 use super::process::{ActorBody, index_of};
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessId};
@@ -44,13 +44,7 @@ impl World {
             local_time_ns: self.now_ns + from.clock_offset_ns,
         };
         from.events_emitted += 1;
-        let job = &self.job;
-        let opened = opened_window(&kind, actor, |split| {
-            let vertex = job.vertices.iter().find(|vertex| vertex.operator == split.operator);
-            vertex.map_or(u64::MAX, |vertex| {
-                u64::from(split.index + 1).saturating_mul(vertex.source.records_per_split)
-            })
-        });
+        let concerned = concerned_attempt(&kind, actor);
         let failover = matches!(kind, EventKind::FailoverStarted { .. });
         if matches!(kind, EventKind::UserFailure { .. }) {
             self.user_code_failed();
@@ -63,7 +57,7 @@ impl World {
             event = ?event.kind,
         );
         self.judging = true;
-        self.judge.observe(&event);
+        let opened = self.judge.observe(&event);
         self.judging = false;
         match &mut self.observed {
             Some(observed) => observed.push(event),
@@ -74,11 +68,7 @@ impl World {
                 self.processes[process].causes = causes;
             }
         }
-        match opened {
-            Some((window, attempt)) => Some(Opened { window: Some(window), attempt, failover }),
-            None if failover => Some(Opened { window: None, attempt: None, failover }),
-            None => None,
-        }
+        (opened.is_some() || failover).then_some(Opened { window: opened, attempt: concerned, failover })
     }
 
     /// User code threw: as often as it is meant to in the whole job, whichever subtask meets the record.

@@ -17,27 +17,22 @@ use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, ProcessId
 pub const WINDOW_FAULTS_MAX: u32 = 4;
 /// How many second faults a run may get.
 pub const SECOND_FAULTS_MAX: u32 = 3;
+/// How likely the window that a scenario favours gets a fault when it opens.
+const FAVOURED_WINDOW: Odds = Odds { numerator: 2, denominator: 3 };
 /// Planned times are drawn on this grid.
 const TIME_GRID_NS: u64 = 100_000;
 
-/// A fault that the plan, a window or a failover brings.
+/// A fault that the plan or a failover brings. What is aimed at a window comes at once or never: later it would miss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PlannedFault {
     /// An exception in some task.
-    TaskFailure {
-        /// Which, when it is settled already.
-        attempt: Option<ExecutionAttemptId>,
-        /// The window it is aimed at.
-        window: Option<Window>,
-    },
+    TaskFailure,
     /// A process dies.
     Crash {
         /// Which; `None` picks a task manager when it comes.
         process: Option<ProcessId>,
         /// Only this life of it.
         incarnation: Option<Incarnation>,
-        /// The window it is aimed at.
-        window: Option<Window>,
     },
     /// Some link lets nothing through for a while.
     Partition,
@@ -166,40 +161,46 @@ impl World {
             return None;
         }
         let label = Label::new(ChoiceKind::WindowFault, Subject::Window(window));
-        // Some windows open once a record, others once a run; the odds are for those that open once a checkpoint.
-        let odds = self.scenario.faults.window;
-        let odds = match window {
-            Window::EndOfInputToResult
-            | Window::FailureToReset
-            | Window::ResetToRegistration
-            | Window::RegistrationToAssignment
-            | Window::LastAcknowledgeToAdd
-            | Window::SplitEndToFinish => Odds { numerator: odds.numerator * 3, ..odds },
-            _ => odds,
-        };
-        let fault = match choices.choose(label, draw(odds, 9)) {
-            0 => return None,
-            1..=3 => WindowFault::TaskFailure,
-            4 => WindowFault::TaskManagerCrash,
-            5 => WindowFault::JobManagerCrash,
-            6 | 7 => WindowFault::Pause,
-            _ => WindowFault::Clog,
-        };
-        let faults = &self.scenario.faults;
-        let allowed = match fault {
-            WindowFault::TaskFailure => faults.task_failures_max > 0,
-            WindowFault::TaskManagerCrash => faults.task_manager_crashes_max > 0,
-            WindowFault::JobManagerCrash => self.budget.job_manager > 0,
-            WindowFault::Pause | WindowFault::Clog => true,
-        };
-        if !allowed {
+        let config = &self.scenario.faults;
+        let odds = if config.window_favoured == Some(window) { FAVOURED_WINDOW } else { config.window };
+        if config.window.numerator == 0 {
             return None;
         }
+        let fault = match choices.choose(label, draw(odds, 12)) {
+            0 => return None,
+            1..=3 => WindowFault::TaskFailure,
+            4..=6 => WindowFault::TaskManagerCrash,
+            7 | 8 => WindowFault::JobManagerCrash,
+            9 | 10 => WindowFault::Pause,
+            // Nothing that the network carries ends these.
+            _ if is_local(window) => WindowFault::Pause,
+            _ => WindowFault::Clog,
+        };
+        let fault = self.allowed_instead(fault)?;
         self.budget.window -= 1;
         if fault == WindowFault::JobManagerCrash {
             self.budget.job_manager -= 1;
         }
         Some(fault)
+    }
+
+    /// The fault, or the nearest one that the scenario allows at all.
+    fn allowed_instead(&self, fault: WindowFault) -> Option<WindowFault> {
+        let faults = &self.scenario.faults;
+        let (crashes, failures) = (faults.task_manager_crashes_max > 0, faults.task_failures_max > 0);
+        Some(match fault {
+            WindowFault::JobManagerCrash if self.budget.job_manager > 0 => fault,
+            WindowFault::JobManagerCrash | WindowFault::TaskManagerCrash if crashes => {
+                WindowFault::TaskManagerCrash
+            }
+            WindowFault::JobManagerCrash | WindowFault::TaskManagerCrash | WindowFault::TaskFailure
+                if failures =>
+            {
+                WindowFault::TaskFailure
+            }
+            WindowFault::Pause | WindowFault::Clog => fault,
+            _ => return None,
+        })
     }
 
     /// Decides whether a failover that just began gets a second fault, and schedules it.
@@ -232,45 +233,36 @@ impl World {
 const fn planned(kind: FaultKind) -> PlannedFault {
     match kind {
         FaultKind::JobManagerCrash => {
-            PlannedFault::Crash { process: Some(ProcessId::JobManager), incarnation: None, window: None }
+            PlannedFault::Crash { process: Some(ProcessId::JobManager), incarnation: None }
         }
-        FaultKind::TaskManagerCrash => PlannedFault::Crash { process: None, incarnation: None, window: None },
+        FaultKind::TaskManagerCrash => PlannedFault::Crash { process: None, incarnation: None },
         FaultKind::Partition => PlannedFault::Partition,
-        _ => PlannedFault::TaskFailure { attempt: None, window: None },
+        _ => PlannedFault::TaskFailure,
     }
 }
 
-/// The window that an event opens, with the execution concerned.
-pub(super) fn opened_window(
-    kind: &EventKind,
-    actor: ActorId,
-    split_end: impl Fn(splitrace_runtime::ids::SplitId) -> u64,
-) -> Option<(Window, Option<ExecutionAttemptId>)> {
-    let own = match actor {
-        ActorId::Task(attempt) => Some(attempt),
+/// Whether a window opens and ends in one process, so that frames held up are no delay inside it.
+const fn is_local(window: Window) -> bool {
+    matches!(
+        window,
+        Window::MarkToClose
+            | Window::PrepareToSnapshot
+            | Window::FailureToReset
+            | Window::RegistrationToAssignment
+            | Window::SplitEndToFinish
+    )
+}
+
+/// The execution that an event is about; a fault that is aimed at a window hits this one.
+pub(super) const fn concerned_attempt(kind: &EventKind, actor: ActorId) -> Option<ExecutionAttemptId> {
+    match (kind, actor) {
+        (
+            EventKind::CheckpointAcknowledged { attempt, .. }
+            | EventKind::ReaderRegistered { attempt, .. }
+            | EventKind::BecameVisible { by: attempt, .. },
+            _,
+        ) => Some(*attempt),
+        (_, ActorId::Task(attempt)) => Some(attempt),
         _ => None,
-    };
-    let opened = match kind {
-        EventKind::RecordsEmitted { range } if range.end == split_end(range.split) => {
-            (Window::SplitEndToFinish, own)
-        }
-        EventKind::GatewaysMarked { .. } => (Window::MarkToClose, None),
-        EventKind::GatewaysClosed { .. } => (Window::CloseToBarrier, None),
-        EventKind::BarrierHandled { .. } => (Window::BarrierToAcknowledge, own),
-        EventKind::CheckpointAcknowledged { last: true, attempt, .. } => {
-            (Window::LastAcknowledgeToAdd, Some(*attempt))
-        }
-        EventKind::CheckpointCompleted { .. } => (Window::AddToNotice, None),
-        EventKind::CompletionNoticed { .. } => (Window::NoticeToCommit, own),
-        EventKind::BecameVisible { by, .. } => (Window::CommitEffectToReply, Some(*by)),
-        EventKind::TransactionPrepared { .. } => (Window::PrepareToSnapshot, own),
-        EventKind::TaskStateChanged { state: splitrace_runtime::message::ExecutionState::Failed, .. } => {
-            (Window::FailureToReset, None)
-        }
-        EventKind::SplitsGivenBack { .. } => (Window::ResetToRegistration, None),
-        EventKind::ReaderRegistered { attempt, .. } => (Window::RegistrationToAssignment, Some(*attempt)),
-        EventKind::EndOfInput => (Window::EndOfInputToResult, own),
-        _ => return None,
-    };
-    Some(opened)
+    }
 }

@@ -25,7 +25,9 @@ pub(super) struct Network {
     count: usize,
     links: Vec<Link>,
     reorder_told: bool,
-    stale_leader_told: bool,
+    /// The newest life of the job manager that each process has heard of.
+    leaders_heard: Vec<Incarnation>,
+    stale_told: Vec<FaultKind>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +46,8 @@ impl Network {
             count,
             links: vec![Link::default(); count * count],
             reorder_told: false,
-            stale_leader_told: false,
+            leaders_heard: vec![Incarnation(0); count],
+            stale_told: Vec::new(),
         }
     }
 
@@ -85,7 +88,10 @@ impl World {
         let jitter = choices.choose(Label::new(ChoiceKind::Latency, subject), Draw::Below(JITTER_GRID));
         let mut due_ns =
             self.now_ns + config.latency_min_ns + config.latency_jitter_ns * jitter / JITTER_GRID;
-        due_ns = due_ns.max(self.processes[index_of(from)].clogged_until_ns);
+        let sender = &self.processes[index_of(from)];
+        if sender.last_words.is_none() || to != ProcessId::HighAvailability {
+            due_ns = due_ns.max(sender.clogged_until_ns);
+        }
         let fault = self.decide_frame_fault(subject, choices);
         let link = self.network.link(from, to);
         if link.partitioned_until_ns > self.now_ns {
@@ -96,7 +102,10 @@ impl World {
         }
         let duplicates = config.semantics == NetworkSemantics::UnorderedDuplicating;
         match fault {
-            Some(FrameFault::Lost) => return self.tell_fault(FaultKind::MessageLoss, None),
+            Some(FrameFault::Lost) => {
+                self.begin_loss_burst(from, to, choices);
+                return self.tell_fault(FaultKind::MessageLoss, None);
+            }
             Some(FrameFault::Spike) => {
                 let label = Label::new(ChoiceKind::SpikeLength, subject);
                 let length = 1 + choices.choose(label, Draw::Below(JITTER_GRID));
@@ -121,6 +130,19 @@ impl World {
             self.tell_fault(FaultKind::MessageReorder, None);
         }
         self.arrive_at(due_ns, frame);
+    }
+
+    /// A lost frame may begin a burst in which its link loses everything, up to a little longer than a message is sent
+    /// again: so a message gets lost for good while both its ends live.
+    fn begin_loss_burst(&mut self, from: ProcessId, to: ProcessId, choices: &mut dyn Choices) {
+        let label = Label::new(ChoiceKind::LossBurst, Subject::Link(from, to));
+        let steps = choices.choose(label, Draw::Odds { numerator: 1, denominator: 2, max: JITTER_GRID });
+        let config = self.scenario.network;
+        let longest_ns = config.resend_after_ns * (u64::from(config.resend_max) + 2);
+        let until_ns = self.now_ns + longest_ns * steps / JITTER_GRID;
+        if steps > 0 && until_ns > self.network.link(from, to).partitioned_until_ns {
+            self.network.partition(from, to, until_ns, false);
+        }
     }
 
     fn arrive_at(&mut self, due_ns: u64, frame: Frame) {
@@ -156,17 +178,25 @@ impl World {
         self.session_output = Some(output);
     }
 
-    /// Tells, once a run, that a dead leader's words arrive after its successor got the lease: what fencing is for.
+    /// Tells, once a run for each kind, that a dead leader's words arrive late: what fencing is for. Late is, for the
+    /// high-availability service, after its successor got the lease; for all others, after the successor's first words.
     fn notice_stale_leader(&mut self, frame: &Frame) {
-        let from_leader =
-            frame.from.process == ProcessId::JobManager && matches!(frame.body, FrameBody::Data { .. });
-        if !from_leader || self.network.stale_leader_told {
+        let (ProcessId::JobManager, FrameBody::Data { message, .. }) = (frame.from.process, &frame.body)
+        else {
             return;
-        }
-        let leader = self.high_availability.leader();
-        if leader.is_some_and(|leader| leader.incarnation > frame.from.incarnation) {
-            self.network.stale_leader_told = true;
-            self.tell_fault(FaultKind::StaleLeader, None);
+        };
+        let incarnation = frame.from.incarnation;
+        let newest = if frame.to.process == ProcessId::HighAvailability {
+            self.high_availability.leader().map_or(incarnation, |leader| leader.incarnation)
+        } else {
+            let heard = &mut self.network.leaders_heard[index_of(frame.to.process)];
+            *heard = (*heard).max(incarnation);
+            *heard
+        };
+        let stale = stale_kind(message);
+        if incarnation < newest && !self.network.stale_told.contains(&stale) {
+            self.network.stale_told.push(stale);
+            self.tell_fault(stale, None);
         }
     }
 
@@ -180,6 +210,9 @@ impl World {
         token: Option<DeliveryToken>,
         choices: &mut dyn Choices,
     ) {
+        if self.processes[index].last_words.is_some() && stale_kind(&message) == FaultKind::StaleWrite {
+            self.count_last_write();
+        }
         let cause = self.cause_of_send(index);
         let Some(session) = self.processes[index].session.as_mut() else { return };
         let mut output = self.session_output.take().unwrap_or_default();
@@ -327,6 +360,26 @@ impl World {
             self.actors[slot].body.enqueue(Mail::Task(TaskMail::FromNetwork(message)));
             self.schedule_turn(slot, choices);
         }
+    }
+}
+
+/// What it is called when a dead leader's message arrives late.
+fn stale_kind(message: &Message) -> FaultKind {
+    match message {
+        Message::HighAvailability {
+            request:
+                HighAvailabilityRequest::RaiseCounter(_)
+                | HighAvailabilityRequest::AddCheckpoint(_)
+                | HighAvailabilityRequest::PutResult(_),
+            ..
+        } => FaultKind::StaleWrite,
+        Message::Task {
+            message: TaskMessage::NotifyCheckpointComplete(_) | TaskMessage::NotifyCheckpointAborted(_),
+            ..
+        } => FaultKind::StaleNotice,
+        Message::TaskManager { message: TaskManagerMessage::Deploy(_), .. } => FaultKind::StaleDeploy,
+        Message::TaskManager { message: TaskManagerMessage::Cancel(_), .. } => FaultKind::StaleCancel,
+        _ => FaultKind::StaleLeader,
     }
 }
 

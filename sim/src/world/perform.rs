@@ -1,12 +1,14 @@
 //! Performing what a turn wants done, output by output. A crash or an exception cuts the rest.
 
 use super::World;
+use super::emit::Opened;
 use super::faults::{OutsideFault, WindowFault};
 use super::pending::{Item, actor_code, process_code, tie};
 use super::process::{ActorBody, ActorSlot, index_of};
+use super::window_faults::{AimedFault, RestOfStep};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::outside::OutsideDecision;
-use splitrace_runtime::actor::{Effect, Outbox};
+use splitrace_runtime::actor::{Effect, Outbox, Output};
 use splitrace_runtime::event::{EventKind, FaultKind};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::{Message, Timer};
@@ -42,36 +44,46 @@ impl World {
         let actor = self.actors[slot].id;
         let process = self.actors[slot].process;
         let incarnation = self.processes[process].incarnation;
-        for output in outbox.drain() {
-            let mut opened = None;
-            if let Some(event) = output.event {
-                let epoch = self.epoch_of(slot);
-                opened = self.tell(process, actor, epoch, event);
+        let mut outputs = outbox.drain();
+        while let Some(Output { effect, event }) = outputs.next() {
+            let epoch = self.epoch_of(slot);
+            let opened = event.and_then(|event| self.tell(process, actor, epoch, event));
+            let aimed = opened.and_then(|opened| self.react(opened, choices));
+            if let Some(aimed) = aimed {
+                self.hold_up(process, aimed, choices);
             }
-            if let Some(effect) = output.effect {
+            if let Some(effect) = effect {
                 self.perform(slot, effect, choices);
             }
-            if let Some(opened) = opened {
-                self.react(slot, opened, choices);
-            }
+            let rest = aimed.map_or(RestOfStep::GoesOn, |aimed| self.strike(Some(slot), aimed, choices));
             let lives = self.processes[process].alive && self.processes[process].incarnation == incarnation;
-            if !lives || !self.actors[slot].alive {
+            if rest == RestOfStep::NeverHappens || !lives || !self.actors[slot].alive {
                 // The process died, or the thread ended: what was left of this step never happens.
+                break;
+            }
+            if rest == RestOfStep::StandsStill {
+                self.actors[slot].held.extend(outputs);
                 break;
             }
         }
     }
 
-    /// What the world does when an event opened a window or began a failover.
-    fn react(&mut self, slot: usize, opened: super::emit::Opened, choices: &mut dyn Choices) {
+    /// What the world decides when an event opened a window or began a failover.
+    fn react(&mut self, opened: Opened, choices: &mut dyn Choices) -> Option<AimedFault> {
         if opened.failover {
             self.decide_second_fault(choices);
         }
-        if let Some(window) = opened.window
-            && let Some(fault) = self.decide_window_fault(window, choices)
-        {
-            self.apply_window_fault(slot, fault, window, opened.attempt, choices);
-        }
+        self.aim(opened, choices)
+    }
+
+    /// A thread that stood still in the middle of a step does the rest of it.
+    pub(super) fn resume_step(&mut self, slot: usize, choices: &mut dyn Choices) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        debug_assert!(outbox.is_empty(), "the last step's outputs were all performed, kept or cut");
+        outbox.put_back(self.actors[slot].held.drain(..));
+        self.perform_turn(slot, &mut outbox, choices);
+        self.outbox = outbox;
+        self.schedule_turn(slot, choices);
     }
 
     fn perform(&mut self, slot: usize, effect: Effect, choices: &mut dyn Choices) {
@@ -231,18 +243,21 @@ impl World {
         outbox: &mut Outbox,
         choices: &mut dyn Choices,
     ) {
-        for output in outbox.drain() {
-            let opened = output.event.and_then(|event| self.tell(index, actor, LeaderEpoch(0), event));
-            if let Some(Effect::Send { to, stream, message, token }) = output.effect {
+        for Output { effect, event } in outbox.drain() {
+            let opened = event.and_then(|event| self.tell(index, actor, LeaderEpoch(0), event));
+            let mut aimed = opened.and_then(|opened| self.aim(opened, choices));
+            if let Some(aimed) = &mut aimed {
+                // The outside systems themselves neither die nor stand still; what hangs on them does.
+                if aimed.fault == WindowFault::Pause {
+                    aimed.fault = WindowFault::Clog;
+                }
+                self.hold_up(index, *aimed, choices);
+            }
+            if let Some(Effect::Send { to, stream, message, token }) = effect {
                 self.send(index, to, stream, message, token, choices);
             }
-            if let Some(opened) = opened
-                && let Some(window) = opened.window
-                && let Some(fault) = self.decide_window_fault(window, choices)
-            {
-                // The outside systems themselves do not die; what hangs on them does.
-                let fault = if fault == WindowFault::Pause { WindowFault::Clog } else { fault };
-                self.apply_window_fault_outside(index, fault, window, opened.attempt, choices);
+            if let Some(aimed) = aimed {
+                self.strike(None, aimed, choices);
             }
         }
     }

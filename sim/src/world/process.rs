@@ -1,6 +1,6 @@
 //! Processes and the actors in them.
 
-use splitrace_runtime::actor::{Actor, Outbox, TurnDecision};
+use splitrace_runtime::actor::{Actor, Outbox, Output, TurnDecision};
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::event::Cause;
 use splitrace_runtime::ids::*;
@@ -43,6 +43,19 @@ pub(super) struct Process {
     pub busy_until_ns: u64,
     /// Until then what it sends is held up.
     pub clogged_until_ns: u64,
+    /// A leader's last words, before they begin.
+    pub last_words: Option<LastWords>,
+}
+
+/// How a leader ends whose words are to arrive after its successor's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LastWords {
+    /// How long it goes on talking.
+    pub talk_ns: u64,
+    /// How long its words are held up after its death.
+    pub hold_ns: u64,
+    /// How many writes still arrive before the fatal one.
+    pub writes_before: u8,
 }
 
 impl Process {
@@ -90,6 +103,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             clock_offset_ns: 0,
             busy_until_ns: 0,
             clogged_until_ns: 0,
+            last_words: None,
         })
         .collect();
     debug_assert!(processes.iter().enumerate().all(|(index, process)| index_of(process.id) == index));
@@ -187,6 +201,8 @@ pub(super) struct ActorSlot {
     pub turn_scheduled: bool,
     /// It stands still until then.
     pub paused_until_ns: u64,
+    /// What is left of a step in whose middle it stands still.
+    pub held: Vec<Output>,
     timers: Vec<(Timer, u64)>,
     timer_settings: u64,
 }
@@ -202,9 +218,15 @@ impl ActorSlot {
             zombie: false,
             turn_scheduled: false,
             paused_until_ns: 0,
+            held: Vec::new(),
             timers: Vec::new(),
             timer_settings: 0,
         }
+    }
+
+    /// Whether a turn would do something.
+    pub fn has_work(&self) -> bool {
+        !self.held.is_empty() || self.body.is_runnable()
     }
 
     /// Sets a timer anew; answers the setting's number.
@@ -243,12 +265,13 @@ impl ActorSlot {
         self.alive = false;
         self.zombie = false;
         self.body = ActorBody::Gone;
+        self.held.clear();
         self.timers.clear();
     }
 
     pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
         self.body.fingerprint(hasher);
         let mut hasher = hasher;
-        (self.id, self.alive, self.zombie, self.epoch).hash(&mut hasher);
+        (self.id, self.alive, self.zombie, self.epoch, &self.held).hash(&mut hasher);
     }
 }

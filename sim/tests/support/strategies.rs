@@ -84,6 +84,7 @@ pub fn faults() -> impl Strategy<Value = FaultConfig> {
             pause_max_ns: 40 * NANOS_PER_MILLI,
             outside,
             window,
+            window_favoured: None,
             second,
             zombie,
             zombie_max_ns: 150 * NANOS_PER_MILLI,

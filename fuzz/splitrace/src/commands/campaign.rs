@@ -238,7 +238,7 @@ fn digest(source: &ScenarioSource, seed: u64, twice_every: u64, stop: Stop<'_>) 
         marks: engine::marks(&report),
         judgements: engine::judgements(&report, is_compared),
         role_steps: report.role_steps,
-        all_visible: report.records.duplicates == 0 && report.records.missing == 0,
+        all_visible: engine::is_all_visible(&report),
         verdict,
     })
 }

@@ -239,6 +239,14 @@ const fn fault_sentence(fault: FaultKind) -> &'static str {
         FaultKind::Zombie => "an execution that should be gone goes on",
         FaultKind::ThreadPause => "a thread stands still",
         FaultKind::StaleLeader => "a dead leader's words arrive after its successor's",
+        FaultKind::StaleWrite => "a dead leader's write arrives after its successor got the lease",
+        FaultKind::StaleNotice => "a dead leader's notice arrives after its successor's first words",
+        FaultKind::StaleDeploy => {
+            "a dead leader's word to run a task arrives after its successor's first words"
+        }
+        FaultKind::StaleCancel => {
+            "a dead leader's word to stop a task arrives after its successor's first words"
+        }
     }
 }
 
