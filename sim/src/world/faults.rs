@@ -1,4 +1,4 @@
-//! Deciding faults. Applying them is `world::apply`; this module only says what, whom and when.
+//! Deciding faults. Applying them is `world::apply` and `world::window_faults`; this module only says what, whom and when.
 //!
 //! **Fault budget.** Per run at most `*_max` planned crashes and partitions of each kind, plus at most
 //! [`WINDOW_FAULTS_MAX`] faults aimed at protocol windows and [`SECOND_FAULTS_MAX`] second faults, each only of a kind that
