@@ -107,49 +107,65 @@ impl Label {
         Self { kind, subject }
     }
 
-    /// The label as one number, different for different labels: kind, shape of the subject, then its parts. For
-    /// look-ups only; the numbers may change from build to build.
+    /// The label as one number, different for different labels: kind, shape of the subject, then its parts. `None` for
+    /// the few with a number too large for that. For look-ups only; the numbers may change from build to build.
     #[must_use]
-    pub(crate) const fn packed(self) -> u128 {
+    pub(crate) const fn packed(self) -> Option<u64> {
         let (shape, parts) = match self.subject {
             Subject::World => (0, 0),
             Subject::Process(process) => (1, process_number(process)),
-            Subject::Link(from, to) => (2, process_number(from) << 40 | process_number(to)),
-            Subject::Actor(actor) => (3, actor_number(actor)),
-            Subject::Window(window) => (4, window as u128),
-            Subject::Fault(fault) => (5, fault as u128),
-            Subject::Number(number) => (6, number as u128),
+            Subject::Link(from, to) => {
+                let (from, to) = (process_number(from), process_number(to));
+                if from >> LINK_END_BITS != 0 || to >> LINK_END_BITS != 0 {
+                    return None;
+                }
+                (2, from << LINK_END_BITS | to)
+            }
+            Subject::Actor(actor) => match actor_number(actor) {
+                Some(number) => (3, number),
+                None => return None,
+            },
+            Subject::Window(window) => (4, window as u64),
+            Subject::Fault(fault) => (5, fault as u64),
+            Subject::Number(number) => (6, number as u64),
         };
-        (self.kind as u128) << 112 | shape << 104 | parts
+        debug_assert!(parts >> PARTS_BITS == 0, "the parts leave room for the shape and the kind");
+        Some((self.kind as u64) << (PARTS_BITS + 3) | shape << PARTS_BITS | parts)
     }
 }
 
-/// Below 2^40.
-const fn process_number(process: ProcessId) -> u128 {
+/// So many bits of a packed label are for the parts of the subject.
+const PARTS_BITS: u32 = 56;
+/// So many are for one end of a link.
+const LINK_END_BITS: u32 = 28;
+
+/// Below 2^33.
+const fn process_number(process: ProcessId) -> u64 {
     match process {
         ProcessId::JobManager => 0,
         ProcessId::HighAvailability => 1,
         ProcessId::Store => 2,
-        ProcessId::TaskManager(index) => 3 + index as u128,
+        ProcessId::TaskManager(index) => 3 + index as u64,
     }
 }
 
-/// Below 2^100.
-const fn actor_number(actor: ActorId) -> u128 {
-    match actor {
+/// Below 2^56.
+const fn actor_number(actor: ActorId) -> Option<u64> {
+    Some(match actor {
         ActorId::MainThread => 0,
         ActorId::HighAvailability => 1,
         ActorId::Store => 2,
         ActorId::World => 3,
-        ActorId::SourceCoordinator(operator) => 1 << 96 | operator.0 as u128,
-        ActorId::TaskManager(index) => 2 << 96 | index as u128,
+        ActorId::SourceCoordinator(operator) => 1 << 54 | operator.0 as u64,
+        ActorId::TaskManager(index) => 2 << 54 | index as u64,
         ActorId::Task(attempt) => {
-            3 << 96
-                | (attempt.vertex.0 as u128) << 64
-                | (attempt.subtask.0 as u128) << 32
-                | attempt.attempt.0 as u128
+            let (subtask, number) = (attempt.subtask.0 as u64, attempt.attempt.0 as u64);
+            if subtask >> 20 != 0 || number >> 18 != 0 {
+                return None;
+            }
+            3 << 54 | (attempt.vertex.0 as u64) << 38 | subtask << 18 | number
         }
-    }
+    })
 }
 
 /// The values a choice may take and how likely a seed makes them. Only integers: no float decides anything.
@@ -283,8 +299,9 @@ mod tests {
             .iter()
             .flat_map(|kind| subjects.iter().map(|subject| Label::new(*kind, *subject)))
             .collect();
-        let packed: BTreeSet<u128> = labels.iter().map(|label| label.packed()).collect();
-        assert_eq!(packed.len(), labels.len());
+        let packed: Vec<u64> = labels.iter().filter_map(|label| label.packed()).collect();
+        assert_eq!(packed.iter().collect::<BTreeSet<_>>().len(), packed.len());
+        assert!(packed.len() * 3 > labels.len() * 2, "only what has a huge number does not pack");
     }
 
     #[test]

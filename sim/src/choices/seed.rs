@@ -8,18 +8,18 @@ use rand_core::{Rng, SeedableRng};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 
-/// How many labels are found without a look into the map.
-const RECENT: usize = 64;
-/// What no label packs to.
-const NO_LABEL: u128 = u128::MAX;
+/// How many labels are found by one look into an array.
+const RECENT: usize = 128;
+/// What no label packs to: its kind would be the last of 32.
+const NO_LABEL: u64 = u64::MAX;
 
 /// A seed's choices.
 #[derive(Clone, Debug)]
 pub struct SeedChoices {
     seed: u64,
-    index_by_label: FxHashMap<u128, usize>,
-    /// Each (kind, subject) is mostly asked again and again, so the last few are looked at first.
-    recent: [(u128, usize); RECENT],
+    index_by_label: FxHashMap<Label, u32>,
+    /// Each (kind, subject) is asked again and again, so the last one of each place is looked at first.
+    recent: [(u64, u32); RECENT],
     streams: Vec<ChaCha8Rng>,
 }
 
@@ -35,24 +35,28 @@ impl SeedChoices {
         }
     }
 
+    #[inline]
     fn stream_of(&mut self, label: Label) -> usize {
-        let packed = label.packed();
+        let Some(packed) = label.packed() else { return self.find_or_open(label) };
         debug_assert!(packed != NO_LABEL, "no label packs to all ones");
-        let place = (packed ^ packed >> 31 ^ packed >> 38 ^ packed >> 109) as usize % RECENT;
+        let place = (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.ilog2())) as usize;
         let (held, index) = self.recent[place];
         if held == packed {
-            return index;
+            return index as usize;
         }
-        let index = match self.index_by_label.get(&packed) {
-            Some(index) => *index,
-            None => {
-                self.streams.push(self.open(label));
-                self.index_by_label.insert(packed, self.streams.len() - 1);
-                self.streams.len() - 1
-            }
-        };
-        self.recent[place] = (packed, index);
+        let index = self.find_or_open(label);
+        self.recent[place] = (packed, index as u32);
         index
+    }
+
+    #[cold]
+    fn find_or_open(&mut self, label: Label) -> usize {
+        if let Some(index) = self.index_by_label.get(&label) {
+            return *index as usize;
+        }
+        self.streams.push(self.open(label));
+        self.index_by_label.insert(label, (self.streams.len() - 1) as u32);
+        self.streams.len() - 1
     }
 
     /// The stream's key is the seed followed by the label's canonical bytes, so streams of different labels never meet.

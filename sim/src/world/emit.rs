@@ -123,10 +123,7 @@ impl World {
         if from.causes.is_empty() {
             return from.events_emitted;
         }
-        if from.relayed.last() != Some(&from.causes) {
-            from.relayed.push(from.causes.clone());
-        }
-        (from.relayed.len() as u64) << RELAYED_SHIFT | from.events_emitted
+        from.relayed.note(&from.causes) << RELAYED_SHIFT | from.events_emitted
     }
 
     /// Notes that a process has heard of what led to a message; `cause` is [`Self::cause_of_send`]'s answer.
@@ -135,8 +132,8 @@ impl World {
         self.note_events(process, Cause { process: from, sequence: cause & ((1 << RELAYED_SHIFT) - 1) });
         if relayed > 0 {
             let from = index_of(from);
-            for at in 0..self.processes[from].relayed[relayed - 1].len() {
-                self.note_events(process, self.processes[from].relayed[relayed - 1][at]);
+            for at in self.processes[from].relayed.range(relayed) {
+                self.note_events(process, self.processes[from].relayed.at(at));
             }
         }
     }

@@ -28,6 +28,8 @@ pub(super) struct Network {
     /// The newest life of the job manager that each process has heard of.
     leaders_heard: Vec<Incarnation>,
     stale_told: Vec<FaultKind>,
+    /// The room in which frames are encoded.
+    wire: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +50,7 @@ impl Network {
             reorder_told: false,
             leaders_heard: vec![Incarnation(0); count],
             stale_told: Vec::new(),
+            wire: Vec::new(),
         }
     }
 
@@ -155,7 +158,7 @@ impl World {
 
     /// A frame arrives at a process.
     pub(super) fn frame_arrives(&mut self, frame: Frame, choices: &mut dyn Choices) {
-        let frame = if self.scenario.network.serialise { recoded(&frame) } else { frame };
+        let frame = if self.scenario.network.serialise { self.recoded(frame) } else { frame };
         let index = index_of(frame.to.process);
         let process = &mut self.processes[index];
         if !process.alive || process.incarnation != frame.to.incarnation {
@@ -176,6 +179,21 @@ impl World {
         session.receive(frame, &mut accept, &mut output);
         self.perform_session(index, &mut output, choices);
         self.session_output = Some(output);
+    }
+
+    /// A frame after a journey over a real wire. Only those with a message take it: the others are a few numbers, and
+    /// every other frame is one of them.
+    fn recoded(&mut self, frame: Frame) -> Frame {
+        if !matches!(frame.body, FrameBody::Data { .. }) {
+            return frame;
+        }
+        let mut wire = std::mem::take(&mut self.network.wire);
+        wire.clear();
+        let wire = postcard::to_extend(&frame, wire).expect("every frame serialises");
+        let decoded: Frame = postcard::from_bytes(&wire).expect("what was encoded decodes");
+        assert_eq!(decoded, frame, "a frame must survive the wire");
+        self.network.wire = wire;
+        decoded
     }
 
     /// Tells, once a run for each kind, that a dead leader's words arrive late: what fencing is for. Late is, for the
@@ -392,12 +410,4 @@ fn while_drained<T>(list: &mut Vec<T>, mut each: impl FnMut(T)) {
         return;
     }
     list.drain(..).for_each(each);
-}
-
-/// A frame after a journey over a real wire.
-fn recoded(frame: &Frame) -> Frame {
-    let bytes = postcard::to_stdvec(frame).expect("every frame serialises");
-    let decoded: Frame = postcard::from_bytes(&bytes).expect("what was encoded decodes");
-    assert_eq!(&decoded, frame, "a frame must survive the wire");
-    decoded
 }

@@ -90,21 +90,40 @@ const fn rank(due_ns: u64, tie: u64, key: ItemKey) -> Rank {
 
 /// All pending items.
 ///
-/// The order is in two parts. What comes soon lies sorted in a short list, whose first is taken without any sifting; what
-/// the list has no room for lies in a heap. Most items are turns and frames, due long before the timers that fill the
-/// heap and are stale by the time they come up.
+/// The order is in three parts. Turns lie in a queue of their own: each is due a little after the present, so it goes to
+/// the end, and there is at most one per actor. Of all else, what comes soon lies sorted in a short list, whose first is
+/// taken without any sifting; what the list has no room for lies in a heap. Most of that are frames, due long before the
+/// timers that fill the heap and are stale by the time they come up.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     entries: Vec<Entry>,
     free: Vec<u32>,
     heap: BinaryHeap<Reverse<Rank>>,
     soon: VecDeque<Rank>,
+    turns: VecDeque<Rank>,
+    /// The item of each slot's turn, for those who look at what is pending.
+    turn_items: Vec<Item>,
+    turn_count: u32,
     count: usize,
 }
+
+/// Which part of the order an item stands in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Turns,
+    Soon,
+    Heap,
+}
+
+/// Set in the index of a turn's key; the rest of it is the slot.
+const TURN: u32 = 1 << 31;
 
 impl Pending {
     /// Adds an item.
     pub fn push(&mut self, due_ns: u64, tie: u64, item: Item) -> ItemKey {
+        if let Item::Turn { slot } = item {
+            return self.push_turn(due_ns, tie, slot);
+        }
         let key = self.store(due_ns, tie, item);
         let rank = rank(due_ns, tie, key);
         if self.soon.len() == SOON_MAX {
@@ -122,6 +141,26 @@ impl Pending {
         let index = self.soon.partition_point(|held| *held < rank);
         self.soon.insert(index, rank);
         debug_assert!(self.soon.len() <= SOON_MAX, "the list stays short");
+        key
+    }
+
+    fn push_turn(&mut self, due_ns: u64, tie: u64, slot: usize) -> ItemKey {
+        debug_assert!(slot < TURN as usize, "the index of a key has room for the slot");
+        while self.turn_items.len() <= slot {
+            self.turn_items.push(Item::Turn { slot: self.turn_items.len() });
+        }
+        self.count += 1;
+        self.turn_count = self.turn_count.wrapping_add(1);
+        let key = ItemKey { index: TURN | slot as u32, generation: self.turn_count };
+        let rank = rank(due_ns, tie, key);
+        match self.turns.back() {
+            Some(last) if rank < *last => {
+                let index = self.turns.partition_point(|held| *held < rank);
+                self.turns.insert(index, rank);
+            }
+            _ => self.turns.push_back(rank),
+        }
+        debug_assert!(self.turns.back().is_some_and(|last| *last >= rank), "turns lie in order");
         key
     }
 
@@ -145,6 +184,12 @@ impl Pending {
 
     /// Takes an item out; `None` when the key is stale.
     pub fn take(&mut self, key: ItemKey) -> Option<(u64, Item)> {
+        if key.index & TURN != 0 {
+            let at = self.turns.iter().position(|(_, held)| *held == key)?;
+            let rank = self.turns.remove(at).expect("its place was just found");
+            self.count -= 1;
+            return Some(turn_of(rank));
+        }
         let entry = self.entries.get_mut(key.index as usize)?;
         if entry.generation != key.generation {
             return None;
@@ -159,19 +204,23 @@ impl Pending {
     /// The key of the earliest item, ties by identity.
     pub fn earliest(&mut self) -> Option<ItemKey> {
         loop {
-            let (is_soon, key) = self.first()?;
-            if self.entries[key.index as usize].generation == key.generation {
+            let (part, key) = self.first()?;
+            if part == Part::Turns || self.entries[key.index as usize].generation == key.generation {
                 return Some(key);
             }
-            self.drop_first(is_soon);
+            self.drop_first(part);
         }
     }
 
     /// Takes the earliest item out.
     pub fn take_earliest(&mut self) -> Option<(u64, Item)> {
         loop {
-            let (is_soon, key) = self.first()?;
-            self.drop_first(is_soon);
+            let (part, key) = self.first()?;
+            if part == Part::Turns {
+                self.count -= 1;
+                return self.turns.pop_front().map(turn_of);
+            }
+            self.drop_first(part);
             // What was taken out of turn is still in the order, and is nothing.
             if let Some(taken) = self.take(key) {
                 return Some(taken);
@@ -179,38 +228,40 @@ impl Pending {
         }
     }
 
-    /// The first of the order, and whether it stands in the list of what comes soon.
-    fn first(&self) -> Option<(bool, ItemKey)> {
-        match (self.soon.front(), self.heap.peek()) {
-            (Some(soon), Some(Reverse(other))) if soon < other => Some((true, soon.1)),
-            (_, Some(Reverse(other))) => Some((false, other.1)),
-            (Some(soon), None) => Some((true, soon.1)),
-            (None, None) => None,
-        }
+    /// The first of the order, and where it stands.
+    fn first(&self) -> Option<(Part, ItemKey)> {
+        let mut first = self.turns.front().map(|rank| (*rank, Part::Turns));
+        let mut consider = |rank: Option<&Rank>, part: Part| {
+            if let Some(rank) = rank
+                && first.is_none_or(|(least, _)| *rank < least)
+            {
+                first = Some((*rank, part));
+            }
+        };
+        consider(self.soon.front(), Part::Soon);
+        consider(self.heap.peek().map(|Reverse(rank)| rank), Part::Heap);
+        first.map(|((_, key), part)| (part, key))
     }
 
-    fn drop_first(&mut self, is_soon: bool) {
-        if is_soon {
-            self.soon.pop_front();
-        } else {
-            self.heap.pop();
+    fn drop_first(&mut self, part: Part) {
+        match part {
+            Part::Turns => drop(self.turns.pop_front()),
+            Part::Soon => drop(self.soon.pop_front()),
+            Part::Heap => drop(self.heap.pop()),
         }
     }
 
     /// Every item with its key and due time, in order of (due, identity).
     #[must_use]
     pub fn all(&self) -> Vec<(ItemKey, u64, &Item)> {
-        let mut all: Vec<_> = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(index, entry)| {
-                let key = ItemKey { index: index as u32, generation: entry.generation };
-                entry.item.as_ref().map(|item| (entry.due_ns, entry.tie, key, item))
-            })
-            .collect();
-        all.sort_by_key(|(due_ns, tie, key, _)| (*due_ns, *tie, *key));
-        all.into_iter().map(|(due_ns, _, key, item)| (key, due_ns, item)).collect()
+        let stored = self.entries.iter().enumerate().filter_map(|(index, entry)| {
+            let key = ItemKey { index: index as u32, generation: entry.generation };
+            entry.item.as_ref().map(|item| (rank(entry.due_ns, entry.tie, key), item))
+        });
+        let turns = self.turns.iter().map(|rank| (*rank, &self.turn_items[(rank.1.index & !TURN) as usize]));
+        let mut all: Vec<(Rank, &Item)> = stored.chain(turns).collect();
+        all.sort_by_key(|(rank, _)| *rank);
+        all.into_iter().map(|((order, key), item)| (key, (order >> 64) as u64, item)).collect()
     }
 
     /// How many there are.
@@ -224,6 +275,11 @@ impl Pending {
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
+}
+
+/// A turn's due time and item.
+const fn turn_of((order, key): Rank) -> (u64, Item) {
+    ((order >> 64) as u64, Item::Turn { slot: (key.index & !TURN) as usize })
 }
 
 /// How many ranks the sorted list holds.
@@ -273,28 +329,37 @@ mod tests {
         fn the_order_is_that_of_a_sorted_set(pushes in prop::collection::vec((0u64..50, 0u64..4, 0u8..4), 0..300)) {
             let (mut pending, mut plain) = (Pending::default(), BTreeSet::new());
             let mut now_ns = 0;
+            // Of class 1 are turns, each of a slot of its own; all else is stored.
+            let item = |tie: u64, number: usize| match tie >> 60 {
+                1 => Item::Turn { slot: number },
+                _ => Item::Timer { slot: number, timer: Timer::Heartbeat, setting: 0 },
+            };
             for (number, (after_ns, class, then)) in pushes.into_iter().enumerate() {
                 let (due_ns, tie) = (now_ns + after_ns, class << 60 | number as u64);
-                let key = pending.push(due_ns, tie, Item::Turn { slot: number });
+                let key = pending.push(due_ns, tie, item(tie, number));
                 plain.insert((due_ns, tie, number));
                 match then {
                     0 => {
-                        prop_assert_eq!(pending.take(key), Some((due_ns, Item::Turn { slot: number })));
+                        prop_assert_eq!(pending.take(key), Some((due_ns, item(tie, number))));
+                        prop_assert_eq!(pending.take(key), None);
                         plain.remove(&(due_ns, tie, number));
                     }
                     1 => {
                         let first = plain.pop_first();
-                        let expected = first.map(|(due_ns, _, slot)| (due_ns, Item::Turn { slot }));
+                        let expected = first.map(|(due_ns, tie, number)| (due_ns, item(tie, number)));
                         now_ns = first.map_or(now_ns, |(due_ns, ..)| due_ns);
                         prop_assert_eq!(pending.take_earliest(), expected);
                     }
                     _ => {}
                 }
                 prop_assert_eq!(pending.len(), plain.len());
+                let all: Vec<_> = pending.all().into_iter().map(|(_, due_ns, item)| (due_ns, item.clone())).collect();
+                let expected: Vec<_> = plain.iter().map(|(due_ns, tie, number)| (*due_ns, item(*tie, *number))).collect();
+                prop_assert_eq!(all, expected);
             }
-            while let Some((due_ns, _, slot)) = plain.pop_first() {
+            while let Some((due_ns, tie, number)) = plain.pop_first() {
                 prop_assert!(pending.earliest().is_some());
-                prop_assert_eq!(pending.take_earliest(), Some((due_ns, Item::Turn { slot })));
+                prop_assert_eq!(pending.take_earliest(), Some((due_ns, item(tie, number))));
             }
             prop_assert!(pending.take_earliest().is_none() && pending.is_empty());
         }

@@ -32,7 +32,7 @@ pub(super) struct Process {
     /// What it has heard of since its last event.
     pub causes: Vec<Cause>,
     /// What it had heard of, but not yet told an event after, when it sent something on; see [`super::emit`].
-    pub relayed: Vec<Vec<Cause>>,
+    pub relayed: RelayedCauses,
     /// Its actors.
     pub slots: Vec<usize>,
     /// Set when a crash waits for the next step of this process, to cut it.
@@ -56,6 +56,41 @@ pub(super) struct LastWords {
     pub hold_ns: u64,
     /// How many writes still arrive before the fatal one.
     pub writes_before: u8,
+}
+
+/// Lists of causes behind each other in one, each named by its number from 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RelayedCauses {
+    causes: Vec<Cause>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl RelayedCauses {
+    /// The number of a list: the last one's if it is the same.
+    pub fn note(&mut self, causes: &[Cause]) -> u64 {
+        debug_assert!(!causes.is_empty(), "no cause needs no list");
+        let last = self.range(self.ends.len());
+        if self.causes[last] != *causes {
+            self.causes.extend_from_slice(causes);
+            self.ends.push(self.causes.len());
+        }
+        self.ends.len() as u64
+    }
+
+    /// Where a list lies; that of number 0 is empty.
+    pub fn range(&self, number: usize) -> std::ops::Range<usize> {
+        match number {
+            0 => 0..0,
+            1 => 0..self.ends[0],
+            _ => self.ends[number - 2]..self.ends[number - 1],
+        }
+    }
+
+    /// A cause in a list.
+    pub fn at(&self, at: usize) -> Cause {
+        self.causes[at]
+    }
 }
 
 impl Process {
@@ -97,7 +132,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             session_timers: Vec::new(),
             events_emitted: 0,
             causes: Vec::new(),
-            relayed: Vec::new(),
+            relayed: RelayedCauses::default(),
             slots: Vec::new(),
             crash_armed: false,
             clock_offset_ns: 0,
