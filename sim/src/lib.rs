@@ -15,3 +15,4 @@ pub mod testing;
 pub mod trace_hash_text;
 pub mod twice;
 pub mod world;
+pub mod yardstick;

@@ -282,7 +282,8 @@ pub struct ReplayArguments {
 #[command(after_help = "\
 Examples:
   cargo run --profile sim -- bench
-  cargo run --release -- bench --time 10s")]
+  cargo run --release -- bench --time 10s
+  valgrind --tool=callgrind target/release/splitrace bench --runs 100")]
 pub struct BenchArguments {
     /// How long each part runs
     #[arg(
@@ -293,6 +294,9 @@ pub struct BenchArguments {
         allow_hyphen_values = true
     )]
     pub time: Duration,
+    /// Runs of each part, whatever time they take: the same work each time, for profilers that count instructions
+    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: Option<u64>,
 }
 
 /// What `scenario` does.

@@ -7,7 +7,6 @@
 //! livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on stderr.
 
 pub mod arguments;
-pub mod bench;
 pub mod campaign;
 pub mod commands;
 pub mod engine;

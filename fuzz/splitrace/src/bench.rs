@@ -1,3 +1,0 @@
-//! What `splitrace bench` compares the simulator with.
-
-pub mod bare_loop;
