@@ -11,8 +11,8 @@
 //!   unknown at once.
 //! - *Resending*: a link has one timer while anything of it is unanswered. A message that waited for a whole interval
 //!   is sent again, at most [`SessionConfig::resend_max`] times; the interval doubles each time, up to eightfold. The
-//!   timer is not taken back when the last answer arrives: it fires once for nothing, which is cheaper than a set and
-//!   a cancel per message.
+//!   timer is not taken back when the last answer arrives, which would cost a set and a cancel per message; it fires once
+//!   for nothing, or a host that looks at many links at once stops those that are idle ([`Session::stop_idle_timer`]).
 //! - *Generations*: when the oldest message of an ordered stream has used its budget up, all that is unanswered in
 //!   the stream ends as unknown and the stream begins a new generation, counted by the whole session. The receiver
 //!   takes the newer generation and refuses the older for good, so the gap blocks nobody. What is a gap, though, is
@@ -201,6 +201,14 @@ impl Session {
             outgoing.begin_generation(route, self.generation, is_gapless(link.stream), out);
             out.broken_links.push(link);
         }
+    }
+
+    /// Stops the timer of a link of which nothing is unanswered; answers whether it is stopped. The next send sets it
+    /// anew. The host forgets a timer that was stopped and keeps one that was not.
+    pub fn stop_idle_timer(&mut self, link: LinkId) -> bool {
+        let peer = self.peers.iter_mut().find(|peer| peer.address == link.peer);
+        let outgoing = peer.and_then(|peer| peer.outgoing.get_mut(link.stream));
+        outgoing.is_none_or(OutgoingLink::stop_idle_timer)
     }
 
     /// Forgets a peer: what is outstanding ends as unknown, what it sent in the generations seen so far is refused

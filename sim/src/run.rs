@@ -103,7 +103,7 @@ pub fn run_with(
 pub type Stop<'host> = &'host (dyn Fn() -> bool + Sync);
 
 /// After so many world steps the host asks again whether to stop: some tenths of a millisecond.
-pub const WORLD_STEPS_BETWEEN_STOPS: u64 = 1_024;
+pub const WORLD_STEPS_BETWEEN_STOPS: u64 = 512;
 
 /// How a run is driven, beside what determines it.
 #[derive(Clone, Copy, Default)]
@@ -140,11 +140,7 @@ pub fn run_with_options(
         world.keep_events();
     }
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        drive(scenario, options, &mut world, &mut choices, &mut |world: &mut World| {
-            if let Some(observer) = observer.as_deref_mut() {
-                world.drain_events().iter().for_each(observer);
-            }
-        })
+        drive(scenario, options, &mut world, &mut choices, &mut observer)
     }));
     let outcome = guarded.unwrap_or_else(|panic| Outcome::Panicked {
         place: if world.is_judging() { PanicPlace::Checker } else { PanicPlace::Protocol },
@@ -159,7 +155,7 @@ fn drive(
     options: RunOptions<'_>,
     world: &mut World,
     choices: &mut dyn Choices,
-    after_step: &mut dyn FnMut(&mut World),
+    observer: &mut Option<&mut dyn FnMut(&Event)>,
 ) -> Outcome {
     let limits = scenario.limits;
     let mut ends_at_ns = u64::MAX;
@@ -175,7 +171,9 @@ fn drive(
         if !world.step_by_latency(choices) {
             break;
         }
-        after_step(world);
+        if let Some(observer) = observer.as_deref_mut() {
+            world.drain_events().iter().for_each(observer);
+        }
         if !options.goes_on_after_violation
             && let Some(violation) = world.judge().violation()
         {

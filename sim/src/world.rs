@@ -216,8 +216,8 @@ impl World {
             Item::Turn { slot } => self.take_turn(slot, choices),
             Item::Frame(frame) => self.frame_arrives(frame, choices),
             Item::Timer { slot, timer, setting } => self.timer_fires(slot, timer, setting, choices),
-            Item::SessionTimer { process, incarnation, link, setting } => {
-                self.session_timer_fires(process, incarnation, link, setting, choices);
+            Item::SessionTimer { process, incarnation, setting } => {
+                self.session_timer_fires(process, incarnation, setting, choices);
             }
             Item::OutsideCall { process, from, message, cause_sequence, delayed } => {
                 self.outside_handles(process, from, message, cause_sequence, delayed, choices);

@@ -225,6 +225,15 @@ impl OutgoingLink {
         }
     }
 
+    /// Takes the timer back if nothing is unanswered; answers whether none runs any more.
+    pub(super) fn stop_idle_timer(&mut self) -> bool {
+        if self.outstanding.is_empty() {
+            self.timer_armed = false;
+        }
+        debug_assert!(self.timer_armed || self.outstanding.is_empty(), "what is unanswered has a timer");
+        !self.timer_armed
+    }
+
     pub(super) fn is_timer_armed(&self) -> bool {
         self.timer_armed
     }

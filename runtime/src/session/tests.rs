@@ -106,6 +106,21 @@ fn a_message_is_delivered_once_with_its_cause_and_answered_each_time() {
 }
 
 #[test]
+fn an_idle_timer_can_be_stopped_and_a_busy_one_cannot() {
+    let mut pair = Pair::new();
+    let stream = Stream::Deployment;
+    let timer = link(task_manager(), stream);
+    assert!(pair.sender.stop_idle_timer(timer), "nothing was ever sent");
+    let sent = pair.send(stream, 0);
+    assert!(!pair.sender.stop_idle_timer(timer), "it waits for an answer");
+    let answer = pair.receive(&sent.frames[0], true);
+    pair.receive(&answer.frames[0], true);
+    assert!(pair.sender.stop_idle_timer(timer));
+    assert_eq!(pair.send(stream, 1).timers, [(timer, CONFIG.resend_after_ns)], "the next send sets it anew");
+    assert_eq!(pair.fire(stream).frames.len(), 1, "and waits a whole interval");
+}
+
+#[test]
 fn an_ordered_stream_waits_for_the_gap_and_an_unordered_one_does_not() {
     let mut pair = Pair::new();
     for (stream, early, late) in
@@ -320,6 +335,7 @@ enum Move {
     Duplicate(usize),
     Drop(usize),
     Fire(usize),
+    StopIdle,
     Reset(bool),
 }
 
@@ -330,6 +346,7 @@ fn a_move() -> impl Strategy<Value = Move> {
         2 => any::<usize>().prop_map(Move::Duplicate),
         2 => any::<usize>().prop_map(Move::Drop),
         3 => any::<usize>().prop_map(Move::Fire),
+        1 => Just(Move::StopIdle),
         1 => any::<bool>().prop_map(Move::Reset),
     ]
 }
@@ -464,6 +481,10 @@ impl Harness {
                 if let Some(index) = pick(index, self.timers.len()) {
                     self.fire(index);
                 }
+            }
+            Move::StopIdle => {
+                let sessions = &mut self.sessions;
+                self.timers.retain(|(owner, link)| !sessions[*owner].stop_idle_timer(*link));
             }
             Move::Reset(first) => {
                 self.was_reset = true;

@@ -31,7 +31,8 @@ impl SeedChoices {
             seed,
             index_by_label: FxHashMap::default(),
             recent: [(NO_LABEL, 0); RECENT],
-            streams: Vec::new(),
+            // A run opens some sixty.
+            streams: Vec::with_capacity(64),
         }
     }
 

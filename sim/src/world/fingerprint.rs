@@ -30,6 +30,9 @@ impl World {
         for process in &self.processes {
             process.busy_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
             process.clogged_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
+            for (link, due_ns) in &process.session_timers {
+                (link, due_ns.saturating_sub(self.now_ns)).hash(&mut hasher);
+            }
         }
         self.network.fingerprint(self.now_ns, hasher);
         self.fingerprint_roles(hasher);
@@ -71,10 +74,9 @@ impl World {
                 let actor = &self.actors[*slot];
                 !actor.alive || !actor.holds_timer(*timer, *setting)
             }
-            Item::SessionTimer { process, incarnation, link, setting } => {
+            Item::SessionTimer { process, incarnation, setting } => {
                 let process = &self.processes[*process];
-                let is_set = process.session_timers.contains(&(*link, *setting));
-                !process.alive || process.incarnation != *incarnation || !is_set
+                !process.alive || process.incarnation != *incarnation || !process.holds_clock(*setting)
             }
             Item::Frame(frame) => {
                 let process = &self.processes[super::process::index_of(frame.to.process)];
@@ -115,9 +117,7 @@ impl World {
         match item {
             Item::Turn { .. } => self.actor_of(item).hash(&mut hasher),
             Item::Timer { timer, .. } => (self.actor_of(item), timer).hash(&mut hasher),
-            Item::SessionTimer { process, incarnation, link, .. } => {
-                (process, incarnation, link).hash(&mut hasher);
-            }
+            Item::SessionTimer { process, incarnation, .. } => (process, incarnation).hash(&mut hasher),
             Item::OutsideCall { process, from, message, delayed, .. } => {
                 (process, from, message, delayed).hash(&mut hasher);
             }

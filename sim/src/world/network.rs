@@ -253,27 +253,33 @@ impl World {
         self.session_output = Some(output);
     }
 
+    /// The clock of a process's sessions. All its links share one, and a link of which everything was answered meanwhile
+    /// gives its timer back: nearly all do, so a clock per link would mostly tick for nothing.
     pub(super) fn session_timer_fires(
         &mut self,
         index: usize,
         incarnation: Incarnation,
-        link: LinkId,
         setting: u64,
         choices: &mut dyn Choices,
     ) {
         let process = &mut self.processes[index];
-        if !process.alive || process.incarnation != incarnation {
+        if !process.alive || process.incarnation != incarnation || !process.holds_clock(setting) {
             return;
         }
-        let Some(at) = process.session_timers.iter().position(|timer| *timer == (link, setting)) else {
-            return;
-        };
-        process.session_timers.swap_remove(at);
+        process.session_clock = None;
         let Some(session) = process.session.as_mut() else { return };
         let mut output = self.session_output.take().unwrap_or_default();
-        session.resend_due(link, &mut output);
+        let now_ns = self.now_ns;
+        process.session_timers.retain(|(link, due_ns)| {
+            if *due_ns <= now_ns {
+                session.resend_due(*link, &mut output);
+                return false;
+            }
+            !session.stop_idle_timer(*link)
+        });
         self.perform_session(index, &mut output, choices);
         self.session_output = Some(output);
+        self.set_session_clock(index);
     }
 
     /// Performs what a session wants done. Most calls want one frame, or one and a delivery.
@@ -313,16 +319,30 @@ impl World {
     }
 
     fn set_session_timer(&mut self, index: usize, link: LinkId, after_ns: u64) {
-        self.network_timer_settings += 1;
-        let setting = self.network_timer_settings;
+        let due_ns = self.now_ns + after_ns;
         let process = &mut self.processes[index];
         match process.session_timers.iter_mut().find(|(held, _)| *held == link) {
-            Some((_, held)) => *held = setting,
-            None => process.session_timers.push((link, setting)),
+            Some((_, held)) => *held = due_ns,
+            None => process.session_timers.push((link, due_ns)),
         }
-        let item = Item::SessionTimer { process: index, incarnation: process.incarnation, link, setting };
+        if process.session_clock.is_none_or(|(clock_ns, _)| due_ns < clock_ns) {
+            self.set_session_clock(index);
+        }
+    }
+
+    /// Lets the clock fire when the first of the session timers is over.
+    fn set_session_clock(&mut self, index: usize) {
+        let process = &mut self.processes[index];
+        let Some(due_ns) = process.session_timers.iter().map(|(_, due_ns)| *due_ns).min() else { return };
+        if process.session_clock.is_some_and(|(clock_ns, _)| clock_ns <= due_ns) {
+            return;
+        }
+        self.network_timer_settings += 1;
+        let setting = self.network_timer_settings;
+        process.session_clock = Some((due_ns, setting));
+        let item = Item::SessionTimer { process: index, incarnation: process.incarnation, setting };
         let identity = process_code(process.id) << 48 | setting;
-        self.pending.push(self.now_ns + after_ns, tie(4, identity), item);
+        self.pending.push(due_ns, tie(4, identity), item);
     }
 
     /// Puts a message into the mailbox that it is for.

@@ -5,7 +5,7 @@
 
 use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
 use splitrace_runtime::message::{Message, Timer};
-use splitrace_runtime::session::{Frame, LinkId};
+use splitrace_runtime::session::Frame;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -31,14 +31,12 @@ pub enum Item {
         /// The setting it belongs to; an older one is stale.
         setting: u64,
     },
-    /// A session looks after what was not acknowledged.
+    /// The sessions of a process look after what was not acknowledged.
     SessionTimer {
         /// The process's index.
         process: usize,
         /// Its life.
         incarnation: Incarnation,
-        /// The link and stream.
-        link: LinkId,
         /// The setting it belongs to.
         setting: u64,
     },
@@ -80,26 +78,27 @@ struct Entry {
     item: Option<Item>,
 }
 
-/// An item's place in the order: when it is due and, below that, its identity, in one number, so that a comparison is
-/// one; then where it lies.
-type Rank = (u128, ItemKey);
-
-const fn rank(due_ns: u64, tie: u64, key: ItemKey) -> Rank {
-    ((due_ns as u128) << 64 | tie as u128, key)
+/// An item's place in the order: when it is due and, below that, its identity; then where it lies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Rank {
+    due_ns: u64,
+    tie: u64,
+    key: ItemKey,
 }
 
 /// All pending items.
 ///
 /// The order is in three parts. Turns lie in a queue of their own: each is due a little after the present, so it goes to
-/// the end, and there is at most one per actor. Of all else, what comes soon lies sorted in a short list, whose first is
-/// taken without any sifting; what the list has no room for lies in a heap. Most of that are frames, due long before the
-/// timers that fill the heap and are stale by the time they come up.
+/// the end, and there is at most one per actor. All else lies in a short list, the latest first: the earliest is popped
+/// off its end, and what is added is mostly due soon and so moves little. When the list is full, its later half goes into
+/// a heap.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     entries: Vec<Entry>,
     free: Vec<u32>,
     heap: BinaryHeap<Reverse<Rank>>,
-    soon: VecDeque<Rank>,
+    /// The latest first.
+    soon: Vec<Rank>,
     turns: VecDeque<Rank>,
     /// The item of each slot's turn, for those who look at what is pending.
     turn_items: Vec<Item>,
@@ -125,20 +124,11 @@ impl Pending {
             return self.push_turn(due_ns, tie, slot);
         }
         let key = self.store(due_ns, tie, item);
-        let rank = rank(due_ns, tie, key);
+        let rank = Rank { due_ns, tie, key };
         if self.soon.len() == SOON_MAX {
-            match self.soon.back() {
-                Some(last) if rank < *last => {
-                    let last = self.soon.pop_back().expect("its back was just looked at");
-                    self.heap.push(Reverse(last));
-                }
-                _ => {
-                    self.heap.push(Reverse(rank));
-                    return key;
-                }
-            }
+            self.heap.extend(self.soon.drain(..SOON_MAX / 2).map(Reverse));
         }
-        let index = self.soon.partition_point(|held| *held < rank);
+        let index = self.soon.partition_point(|held| *held > rank);
         self.soon.insert(index, rank);
         debug_assert!(self.soon.len() <= SOON_MAX, "the list stays short");
         key
@@ -152,7 +142,7 @@ impl Pending {
         self.count += 1;
         self.turn_count = self.turn_count.wrapping_add(1);
         let key = ItemKey { index: TURN | slot as u32, generation: self.turn_count };
-        let rank = rank(due_ns, tie, key);
+        let rank = Rank { due_ns, tie, key };
         match self.turns.back() {
             Some(last) if rank < *last => {
                 let index = self.turns.partition_point(|held| *held < rank);
@@ -185,7 +175,7 @@ impl Pending {
     /// Takes an item out; `None` when the key is stale.
     pub fn take(&mut self, key: ItemKey) -> Option<(u64, Item)> {
         if key.index & TURN != 0 {
-            let at = self.turns.iter().position(|(_, held)| *held == key)?;
+            let at = self.turns.iter().position(|held| held.key == key)?;
             let rank = self.turns.remove(at).expect("its place was just found");
             self.count -= 1;
             return Some(turn_of(rank));
@@ -238,15 +228,15 @@ impl Pending {
                 first = Some((*rank, part));
             }
         };
-        consider(self.soon.front(), Part::Soon);
+        consider(self.soon.last(), Part::Soon);
         consider(self.heap.peek().map(|Reverse(rank)| rank), Part::Heap);
-        first.map(|((_, key), part)| (part, key))
+        first.map(|(rank, part)| (part, rank.key))
     }
 
     fn drop_first(&mut self, part: Part) {
         match part {
             Part::Turns => drop(self.turns.pop_front()),
-            Part::Soon => drop(self.soon.pop_front()),
+            Part::Soon => drop(self.soon.pop()),
             Part::Heap => drop(self.heap.pop()),
         }
     }
@@ -256,12 +246,13 @@ impl Pending {
     pub fn all(&self) -> Vec<(ItemKey, u64, &Item)> {
         let stored = self.entries.iter().enumerate().filter_map(|(index, entry)| {
             let key = ItemKey { index: index as u32, generation: entry.generation };
-            entry.item.as_ref().map(|item| (rank(entry.due_ns, entry.tie, key), item))
+            entry.item.as_ref().map(|item| (Rank { due_ns: entry.due_ns, tie: entry.tie, key }, item))
         });
-        let turns = self.turns.iter().map(|rank| (*rank, &self.turn_items[(rank.1.index & !TURN) as usize]));
+        let turns =
+            self.turns.iter().map(|rank| (*rank, &self.turn_items[(rank.key.index & !TURN) as usize]));
         let mut all: Vec<(Rank, &Item)> = stored.chain(turns).collect();
         all.sort_by_key(|(rank, _)| *rank);
-        all.into_iter().map(|((order, key), item)| (key, (order >> 64) as u64, item)).collect()
+        all.into_iter().map(|(rank, item)| (rank.key, rank.due_ns, item)).collect()
     }
 
     /// How many there are.
@@ -278,12 +269,12 @@ impl Pending {
 }
 
 /// A turn's due time and item.
-const fn turn_of((order, key): Rank) -> (u64, Item) {
-    ((order >> 64) as u64, Item::Turn { slot: (key.index & !TURN) as usize })
+const fn turn_of(rank: Rank) -> (u64, Item) {
+    (rank.due_ns, Item::Turn { slot: (rank.key.index & !TURN) as usize })
 }
 
 /// How many ranks the sorted list holds.
-const SOON_MAX: usize = 32;
+const SOON_MAX: usize = 64;
 
 /// A process as a small number.
 pub(super) const fn process_code(process: ProcessId) -> u64 {

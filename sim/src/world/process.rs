@@ -25,8 +25,10 @@ pub(super) struct Process {
     pub has_lived: bool,
     /// Its sessions; `None` while it is down.
     pub session: Option<Session>,
-    /// The settings of its session timers.
+    /// Its session timers, each with when it is over.
     pub session_timers: Vec<(LinkId, u64)>,
+    /// When the process next looks at them, and the setting of that.
+    pub session_clock: Option<(u64, u64)>,
     /// How many events it has emitted over all its lives.
     pub events_emitted: u64,
     /// What it has heard of since its last event.
@@ -105,10 +107,16 @@ impl Process {
         self.session.hash(&mut hasher);
     }
 
+    /// Whether a setting of the session clock still holds.
+    pub fn holds_clock(&self, setting: u64) -> bool {
+        self.session_clock.is_some_and(|(_, held)| held == setting)
+    }
+
     /// Begins a session for the present life.
     pub fn begin_session(&mut self, config: SessionConfig) {
         self.session = Some(Session::new(self.address(), config));
         self.session_timers.clear();
+        self.session_clock = None;
     }
 }
 
@@ -130,6 +138,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             has_lived: false,
             session: None,
             session_timers: Vec::new(),
+            session_clock: None,
             events_emitted: 0,
             causes: Vec::new(),
             relayed: RelayedCauses::default(),
