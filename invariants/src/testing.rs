@@ -223,6 +223,8 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         write_buffer_records: 1,
         commit_retries_max: 10,
         store_timeout_ns: NANOS_PER_MILLI,
+        reader: ReaderKind::Direct,
+        stall: None,
     };
     let vertex = VertexConfig { operator: OperatorUid(0), parallelism: 2, source, task, coordinated: None };
     let config = JobConfig {

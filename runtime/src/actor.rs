@@ -54,6 +54,10 @@ pub enum Effect {
     StartTask(Box<TaskDescriptor>),
     /// Task manager: stop a task's thread.
     StopTask(ExecutionAttemptId),
+    /// Task: start the thread of one of its reader's fetchers.
+    StartFetcher(FetcherNumber),
+    /// Fetcher: its thread is over.
+    EndFetcher,
     /// Main thread: this leader's term is over. The host replaces the main thread and the coordinators of the process
     /// by new ones, which ask for the lease again.
     EndTerm,

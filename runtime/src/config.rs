@@ -35,6 +35,23 @@ pub struct JobConfig {
     pub defects: DefectSet,
 }
 
+impl TaskConfig {
+    /// How long a reader takes for `count` records when the record at `offset` is the next that it waits for, in
+    /// nanoseconds.
+    #[must_use]
+    pub fn wait_ns(&self, offset: u64, count: u64) -> u64 {
+        let stall_ns = self.stall.filter(|stall| stall.record == offset).map_or(0, |stall| stall.for_ns);
+        self.record_interval_ns.saturating_mul(count).saturating_add(stall_ns)
+    }
+
+    /// How many of `count` records from this offset on can be read at once: a stall cuts them.
+    #[must_use]
+    pub fn count_before_stall(&self, offset: u64, count: u64) -> u64 {
+        let stall = self.stall.filter(|stall| offset < stall.record && stall.record < offset + count);
+        stall.map_or(count, |stall| stall.record - offset)
+    }
+}
+
 impl JobConfig {
     /// The operators that have a coordinator, in the order of the graph.
     pub fn coordinated_operators(&self) -> impl Iterator<Item = OperatorUid> + '_ {
@@ -115,6 +132,63 @@ pub struct TaskConfig {
     pub commit_retries_max: u32,
     /// How long a task waits for the store before it takes the outcome as unknown.
     pub store_timeout_ns: u64,
+    /// How the reader waits for its next record.
+    #[serde(default, skip_serializing_if = "ReaderKind::is_direct")]
+    pub reader: ReaderKind,
+    /// The outside has nothing to read for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
+}
+
+/// How a reader waits for its next record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReaderKind {
+    /// It answers 'nothing available' and says when to ask again.
+    #[default]
+    Direct,
+    /// It blocks inside its poll, and with it the task's thread.
+    Blocking,
+    /// It has split fetchers: they wait in threads of their own.
+    Fetchers(FetcherConfig),
+}
+
+impl ReaderKind {
+    /// Whether it is the default.
+    #[must_use]
+    pub const fn is_direct(&self) -> bool {
+        matches!(self, Self::Direct)
+    }
+}
+
+/// The split fetchers of a reader.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FetcherConfig {
+    /// Who fetches.
+    pub threading: FetcherThreading,
+    /// For how many batches the queue between fetchers and reader has room (2 in Flink).
+    pub queue_capacity: u32,
+}
+
+/// Which fetcher reads which split.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FetcherThreading {
+    /// One fetcher reads all splits.
+    Multiplexed,
+    /// Each split has its own.
+    PerSplit,
+}
+
+/// For a while there is nothing to read before one record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stall {
+    /// The offset of the record.
+    pub record: u64,
+    /// How long a reader that has read all before it waits for it.
+    pub for_ns: u64,
 }
 
 /// A failure of user code at one record, in the attempts below a bound.

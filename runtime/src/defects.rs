@@ -124,6 +124,9 @@ registry! {
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1"], "Flink 2.3.0 (FACT 55)", Quirk;
+    HandOverQueueUnbounded = "hand-over-queue-unbounded",
+        "the queue between split fetchers and their reader takes whatever they fetch, however slow the task is",
+        ["B1"], "made up for B1", Planted;
 }
 
 impl Defect {

@@ -659,6 +659,33 @@ pub enum EventKind {
     },
     /// Faults stop here: what follows must come to its end. Read by S4, K1.
     Healed,
+
+    // ---- a reader's fetchers
+    /// The reader started a split fetcher.
+    FetcherStarted {
+        /// Which.
+        fetcher: FetcherNumber,
+    },
+    /// A fetch came back; the fetcher has the batch in hand. Read by B1.
+    BatchFetched {
+        /// How many records are in it.
+        records: u32,
+    },
+    /// The fetcher put its batch into the hand-over queue. Read by B1.
+    BatchHandedOver {
+        /// How many batches the queue holds now.
+        queued: u32,
+    },
+    /// The reader took the oldest batch out of the hand-over queue. Read by B1.
+    BatchTaken {
+        /// How many batches the queue still holds.
+        queued: u32,
+    },
+    /// A split fetcher's thread ended; what it had in hand is dropped. Read by B1.
+    FetcherEnded {
+        /// Why, when it failed.
+        cause: Option<String>,
+    },
 }
 
 /// What a committer knows of a commit.

@@ -49,6 +49,9 @@ identity!(
     /// An operator event, numbered by the holder that released it. Unique within (leader epoch, operator).
     OperatorEventId(u64), "event {}");
 identity!(
+    /// A split fetcher of one execution's reader, counted from 0; no number is used twice.
+    FetcherNumber(u32), "fetcher {}");
+identity!(
     /// A request that waits for a reply, numbered by its asker.
     CallId(u64), "call {}");
 
@@ -224,6 +227,13 @@ pub enum ActorId {
     Store,
     /// The world around: faults, starts and ends of processes.
     World,
+    /// The thread of a split fetcher; it shares its memory with the task's.
+    Fetcher {
+        /// The execution whose reader it fetches for.
+        task: ExecutionAttemptId,
+        /// Which fetcher.
+        fetcher: FetcherNumber,
+    },
 }
 
 impl fmt::Display for ActorId {
@@ -236,6 +246,7 @@ impl fmt::Display for ActorId {
             Self::HighAvailability => formatter.write_str("high-availability"),
             Self::Store => formatter.write_str("store"),
             Self::World => formatter.write_str("world"),
+            Self::Fetcher { task, fetcher } => write!(formatter, "{fetcher} of task {task}"),
         }
     }
 }

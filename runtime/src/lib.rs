@@ -16,6 +16,7 @@ pub mod event;
 pub mod ids;
 pub mod job_master;
 pub mod message;
+pub mod reader_base;
 pub mod records;
 pub mod session;
 pub mod task;

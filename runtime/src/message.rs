@@ -457,6 +457,8 @@ pub enum Timer {
     Heartbeat,
     /// Task: the reader has its next record.
     ReaderWake,
+    /// Fetcher: the time is over for which its fetch blocks.
+    FetchDue(FetcherNumber),
     /// Task: a store call has had no answer.
     StoreTimeout(CallId),
     /// Coordinator of an operator that is no source: send the next event.

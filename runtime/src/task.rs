@@ -23,6 +23,7 @@ mod committer_operator;
 mod committing;
 mod coordinated_operator;
 mod ending;
+mod fetching;
 mod initialization;
 mod mailbox;
 mod map_operator;

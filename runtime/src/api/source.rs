@@ -14,4 +14,6 @@ pub use facade::{
     Boundedness, SimpleVersionedSerializer, Source, SourceReader, SourceSplit, SplitEnumerator,
     SplitEnumeratorContext,
 };
-pub use ports::{EnumeratorContext, EnumeratorPort, InputStatus, ReaderContext, ReaderPort, UserError};
+pub use ports::{
+    EnumeratorContext, EnumeratorPort, FetchingNote, InputStatus, ReaderContext, ReaderPort, UserError,
+};

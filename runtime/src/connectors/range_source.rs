@@ -7,18 +7,21 @@
 pub mod defective;
 mod enumerator;
 mod reader;
+mod split_reader;
 
 pub use enumerator::RangeEnumerator;
 pub use reader::RangeReader;
+pub use split_reader::{RangeRecordEmitter, RangeSplitReader};
 
 use crate::api::source::{
     Boundedness, EnumeratorAdapter, EnumeratorPort, ReaderAdapter, ReaderPort, SimpleVersionedSerializer,
     Source, SourceSplit,
 };
 use crate::api::source_state::StateError;
-use crate::config::{AssignmentPolicy, SourceConfig, TaskConfig, VertexConfig};
+use crate::config::{AssignmentPolicy, FetcherConfig, ReaderKind, SourceConfig, TaskConfig, VertexConfig};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SplitId};
+use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
 use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator};
 
@@ -91,8 +94,8 @@ pub struct RangeSource {
     pub operator: OperatorUid,
     /// The plan.
     pub plan: SourceConfig,
-    /// Virtual time between two records of a reader; 0 for none.
-    pub record_interval_ns: u64,
+    /// How its readers work.
+    pub task: TaskConfig,
 }
 
 impl RangeSource {
@@ -133,7 +136,7 @@ impl Source for RangeSource {
     }
 
     fn create_reader(&self) -> RangeReader {
-        RangeReader::new(self.record_interval_ns, self.plan.policy == AssignmentPolicy::Pull)
+        RangeReader::new(self.task, self.plan.policy == AssignmentPolicy::Pull)
     }
 
     fn split_serializer(&self) -> RangeSplitSerializer {
@@ -154,11 +157,7 @@ pub fn range_enumerator(
     defects: DefectSet,
     restored: Option<&[u8]>,
 ) -> Result<Box<dyn EnumeratorPort>, StateError> {
-    let source = RangeSource {
-        operator: config.operator,
-        plan: config.source,
-        record_interval_ns: config.task.record_interval_ns,
-    };
+    let source = RangeSource { operator: config.operator, plan: config.source, task: config.task };
     match defects.first_of(&[Defect::EnumeratorRepeatsSplits, Defect::HashMapOrderLeaks]) {
         None => enumerator_of(source, restored),
         Some(Defect::EnumeratorRepeatsSplits) => {
@@ -183,12 +182,16 @@ fn enumerator_of<S: Source>(
 pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<dyn ReaderPort> {
     let policy = if pull { AssignmentPolicy::Pull } else { AssignmentPolicy::Push };
     let plan = SourceConfig { split_count: 0, records_per_split: 0, policy, bounded: true };
-    let source =
-        RangeSource { operator: OperatorUid::default(), plan, record_interval_ns: config.record_interval_ns };
+    let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
     if defects.has(Defect::ReaderSnapshotsAhead) {
         return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));
     }
-    Box::new(ReaderAdapter::new(source))
+    let ReaderKind::Fetchers(FetcherConfig { threading, queue_capacity }) = config.reader else {
+        return Box::new(ReaderAdapter::new(source));
+    };
+    let options = ReaderOptions { threading, queue_capacity, pull };
+    let reader = SourceReaderBase::new(options, RangeSplitReader::new(*config), RangeRecordEmitter, defects);
+    Box::new(ReaderAdapter::with_reader(source, reader))
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 write_buffer_records: 4,
                 commit_retries_max: 10,
                 store_timeout_ns: 1_000_000_000,
+                reader: ReaderKind::Direct,
+                stall: None,
             },
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),

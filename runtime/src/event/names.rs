@@ -72,5 +72,10 @@ pub(super) const fn name(kind: &EventKind) -> &'static str {
         EventKind::ExecutionGone { .. } => "ExecutionGone",
         EventKind::FaultInjected { .. } => "FaultInjected",
         EventKind::Healed => "Healed",
+        EventKind::FetcherStarted { .. } => "FetcherStarted",
+        EventKind::BatchFetched { .. } => "BatchFetched",
+        EventKind::BatchHandedOver { .. } => "BatchHandedOver",
+        EventKind::BatchTaken { .. } => "BatchTaken",
+        EventKind::FetcherEnded { .. } => "FetcherEnded",
     }
 }

@@ -191,7 +191,11 @@ impl MainThread {
             Timer::RestartDelay(number) => self.on_restart_delay(number, out),
             Timer::HeartbeatCheck => self.on_heartbeat_check(out),
             Timer::HighAvailabilityTimeout(call) => self.on_high_availability_timeout(call, out),
-            Timer::Heartbeat | Timer::ReaderWake | Timer::StoreTimeout(_) | Timer::CoordinatedEvent => {
+            Timer::Heartbeat
+            | Timer::ReaderWake
+            | Timer::FetchDue(_)
+            | Timer::StoreTimeout(_)
+            | Timer::CoordinatedEvent => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");
             }
         }

@@ -39,6 +39,8 @@ fn config() -> JobConfig {
                 write_buffer_records: 4,
                 commit_retries_max: 10,
                 store_timeout_ns: 1000,
+                reader: ReaderKind::Direct,
+                stall: None,
             },
             coordinated: None,
         }],

@@ -66,6 +66,10 @@ impl Task {
             self.status = TaskStatus::BlockedInPoll;
             outbox.set_timer(Timer::ReaderWake, after_ns);
         }
+        if !context.fetching.is_empty() {
+            let notes = std::mem::take(&mut context.fetching);
+            Self::tell_of_fetching(notes, outbox);
+        }
         if context.events.is_empty() {
             return;
         }

@@ -1,7 +1,7 @@
 //! Fencing and the life of attempts at one task manager.
 
 use super::*;
-use crate::config::{SinkKind, TaskConfig};
+use crate::config::{ReaderKind, SinkKind, TaskConfig};
 use crate::defects::DefectSet;
 
 const HEARTBEAT: HeartbeatConfig = HeartbeatConfig { interval_ns: 10, timeout_ns: 50 };
@@ -27,6 +27,8 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
             write_buffer_records: 1,
             commit_retries_max: 10,
             store_timeout_ns: 1,
+            reader: ReaderKind::Direct,
+            stall: None,
         },
         bounded: true,
         pull: true,

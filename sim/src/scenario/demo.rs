@@ -125,6 +125,8 @@ fn demo_vertex(policy: AssignmentPolicy, bounded: bool, user_failure: Option<Use
             write_buffer_records: 16,
             commit_retries_max: 10,
             store_timeout_ns: SECOND_NS,
+            reader: ReaderKind::Direct,
+            stall: None,
         },
         coordinated: None,
     }

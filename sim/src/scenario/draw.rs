@@ -196,6 +196,8 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             write_buffer_records: drawer.within(Property::WriteBuffer, 1, 8) as u32,
             commit_retries_max: 10,
             store_timeout_ns: 400 * NANOS_PER_MILLI,
+            reader: ReaderKind::Direct,
+            stall: None,
         },
         coordinated: coordinated.then(|| CoordinatedConfig {
             operator: OperatorUid(100 + index as u16),

@@ -7,8 +7,9 @@ use super::facade::{SimpleVersionedSerializer, SourceSplit};
 use super::facade::{Source, SourceReader, SplitEnumerator, SplitEnumeratorContext};
 use super::ports::{EnumeratorContext, EnumeratorPort, InputStatus, ReaderContext, ReaderPort, UserError};
 use crate::api::source_state::{self, EnumeratorState, StateError};
-use crate::ids::{CheckpointId, SubtaskIndex};
+use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
+use crate::reader_base::FetcherContext;
 use crate::records::Record;
 use std::hash::{Hash, Hasher};
 
@@ -24,9 +25,9 @@ fn decode_splits<S: Source>(source: &S, splits: &[SplitPayload]) -> Result<Vec<S
 
 /// A typed reader as a [`ReaderPort`].
 #[derive(Clone, Debug, Hash)]
-pub struct ReaderAdapter<S: Source> {
+pub struct ReaderAdapter<S: Source, R = <S as Source>::Reader> {
     source: S,
-    reader: S::Reader,
+    reader: R,
 }
 
 impl<S: Source> ReaderAdapter<S> {
@@ -38,7 +39,15 @@ impl<S: Source> ReaderAdapter<S> {
     }
 }
 
-impl<S: Source> ReaderPort for ReaderAdapter<S> {
+impl<S: Source, R: SourceReader<Split = S::Split>> ReaderAdapter<S, R> {
+    /// Another reader for the splits of the source.
+    #[must_use]
+    pub const fn with_reader(source: S, reader: R) -> Self {
+        Self { source, reader }
+    }
+}
+
+impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<S, R> {
     fn start(&mut self, context: &mut ReaderContext) {
         self.reader.start(context);
     }
@@ -92,6 +101,22 @@ impl<S: Source> ReaderPort for ReaderAdapter<S> {
 
     fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
         self.reader.notify_checkpoint_aborted(checkpoint);
+    }
+
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+        self.reader.pause_or_resume_splits(pause, resume)
+    }
+
+    fn fetcher_is_runnable(&self, fetcher: FetcherNumber) -> bool {
+        self.reader.fetcher_is_runnable(fetcher)
+    }
+
+    fn fetcher_turn(&mut self, fetcher: FetcherNumber, records_max: u32, context: &mut FetcherContext) {
+        self.reader.fetcher_turn(fetcher, records_max, context);
+    }
+
+    fn fetch_due(&mut self, fetcher: FetcherNumber) {
+        self.reader.fetch_due(fetcher);
     }
 
     fn close(&mut self) {

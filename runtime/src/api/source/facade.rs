@@ -4,10 +4,11 @@
 //! splits. An enumerator's snapshot is the splits it holds plus a value of its own, so that whoever audits a checkpoint
 //! can find the splits in it (see [`source_state`](crate::api::source_state)).
 
-use super::ports::{InputStatus, ReaderContext, UserError};
+use super::ports::{InputStatus, ReaderContext, UserError, cannot_pause};
 use crate::api::source_state::{self, StateError};
-use crate::ids::{CheckpointId, SubtaskIndex};
+use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
+use crate::reader_base::FetcherContext;
 use crate::records::{Record, SplitPosition};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -318,6 +319,26 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
 
     /// A checkpoint is aborted; ignored unless implemented.
     fn notify_checkpoint_aborted(&mut self, _checkpoint: CheckpointId) {}
+
+    /// Reads `pause` no more until they are resumed.
+    ///
+    /// # Errors
+    /// Not being able to is one, unless implemented.
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+        Err(cannot_pause(pause, resume))
+    }
+
+    /// Whether the thread of this fetcher could go on; only
+    /// [`SourceReaderBase`](crate::reader_base::SourceReaderBase) has such threads.
+    fn fetcher_is_runnable(&self, _fetcher: FetcherNumber) -> bool {
+        false
+    }
+
+    /// One turn of a fetcher's thread.
+    fn fetcher_turn(&mut self, _fetcher: FetcherNumber, _records_max: u32, _context: &mut FetcherContext) {}
+
+    /// The time is over for which a fetcher's fetch blocks.
+    fn fetch_due(&mut self, _fetcher: FetcherNumber) {}
 
     /// The task ends; nothing to do unless implemented.
     fn close(&mut self) {}

@@ -1,7 +1,8 @@
 //! The byte-level ports: what a task calls of a reader, and a source coordinator of an enumerator.
 
-use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
+use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::{ReaderEvent, SplitPayload};
+use crate::reader_base::FetcherContext;
 use crate::records::{Record, SplitPosition};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -47,6 +48,20 @@ pub struct ReaderContext {
     /// The call has not come back and will not for so many nanoseconds: the task's thread is blocked in user code and
     /// handles no mail, barriers included. Then the task calls `wake` and polls again, which goes on with the call.
     pub blocked_for_ns: Option<u64>,
+    /// What happened between the reader and its fetchers, in order; empty for a reader without any.
+    pub fetching: Vec<FetchingNote>,
+}
+
+/// Something between a reader and its fetchers that its task tells of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FetchingNote {
+    /// This fetcher's thread is to start.
+    FetcherStarted(FetcherNumber),
+    /// A batch was taken out of the hand-over queue, which still holds so many.
+    BatchTaken {
+        /// How many batches are left in the queue.
+        queued: u32,
+    },
 }
 
 /// A source reader behind bytes. Every call comes from the task's mailbox thread.
@@ -91,6 +106,25 @@ pub trait ReaderPort: Debug + Send + Sync {
     /// The checkpoint is aborted.
     fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId);
 
+    /// Reads `pause` no more until they are resumed. Watermark alignment asks for it.
+    ///
+    /// # Errors
+    /// When the reader cannot.
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+        Err(cannot_pause(pause, resume))
+    }
+
+    /// Whether the thread of this fetcher could go on. Only readers with fetchers have such threads.
+    fn fetcher_is_runnable(&self, _fetcher: FetcherNumber) -> bool {
+        false
+    }
+
+    /// One turn of a fetcher's thread; it fetches at most `records_max` records.
+    fn fetcher_turn(&mut self, _fetcher: FetcherNumber, _records_max: u32, _context: &mut FetcherContext) {}
+
+    /// The time is over for which a fetcher's fetch blocks.
+    fn fetch_due(&mut self, _fetcher: FetcherNumber) {}
+
     /// The task's thread ends; nothing is called any more, but for the last turns of the reader's fetchers.
     fn close(&mut self) {}
 
@@ -99,6 +133,12 @@ pub trait ReaderPort: Debug + Send + Sync {
 
     /// Feeds the whole state into `hasher`.
     fn fingerprint(&self, hasher: &mut dyn Hasher);
+}
+
+/// The error of a reader that cannot pause splits (Flink's `UnsupportedOperationException`).
+pub(super) fn cannot_pause(pause: &[SplitId], resume: &[SplitId]) -> UserError {
+    let count = pause.len() + resume.len();
+    UserError::new(format!("this source reader cannot pause or resume splits ({count} of them)"))
 }
 
 impl Clone for Box<dyn ReaderPort> {

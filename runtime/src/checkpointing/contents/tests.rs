@@ -26,6 +26,8 @@ fn config() -> JobConfig {
         write_buffer_records: 1,
         commit_retries_max: 10,
         store_timeout_ns: 1,
+        reader: ReaderKind::Direct,
+        stall: None,
     };
     let coordinated = Some(CoordinatedConfig { operator: COORDINATED, event_interval_ns: 1, event_count: 3 });
     JobConfig {

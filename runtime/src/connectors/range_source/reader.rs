@@ -5,6 +5,7 @@
 
 use super::RangeSplit;
 use crate::api::source::{InputStatus, ReaderContext, SourceReader, UserError};
+use crate::config::{ReaderKind, TaskConfig};
 use crate::ids::CheckpointId;
 use crate::message::ReaderEvent;
 use crate::records::Record;
@@ -13,17 +14,19 @@ use std::collections::VecDeque;
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RangeReader {
-    record_interval_ns: u64,
+    config: TaskConfig,
     pull: bool,
     splits: VecDeque<RangeSplit>,
     no_more_splits: bool,
     /// The next record is not due before the wake timer fires.
     paced: bool,
+    /// The poll blocks until the wake timer fires.
+    blocked: bool,
 }
 
 impl RangeReader {
-    pub(super) const fn new(record_interval_ns: u64, pull: bool) -> Self {
-        Self { record_interval_ns, pull, splits: VecDeque::new(), no_more_splits: false, paced: false }
+    pub(super) const fn new(config: TaskConfig, pull: bool) -> Self {
+        Self { config, pull, splits: VecDeque::new(), no_more_splits: false, paced: false, blocked: false }
     }
 
     fn request_if_idle(&self, context: &mut ReaderContext) {
@@ -40,6 +43,7 @@ impl RangeReader {
     ) -> InputStatus {
         let at = &mut self.splits.front_mut().expect("a split to read").at;
         let count = u64::from(batch_size_max).min(at.end - at.position);
+        let count = self.config.count_before_stall(at.position, count);
         debug_assert!(count > 0, "a split at its end is dropped, not read");
         for offset in at.position..at.position + count {
             output.push(Record {
@@ -52,13 +56,31 @@ impl RangeReader {
         }
         at.position += count;
         debug_assert!(at.position <= at.end);
-        if self.record_interval_ns == 0 {
+        if self.config.reader == ReaderKind::Blocking {
             return InputStatus::MoreAvailable;
         }
         // A batch takes as long as its records would one by one.
+        let wait_ns = self.config.wait_ns(at.position, count);
+        if wait_ns == 0 {
+            return InputStatus::MoreAvailable;
+        }
         self.paced = true;
-        context.wake_after_ns = Some(self.record_interval_ns.saturating_mul(count));
+        context.wake_after_ns = Some(wait_ns);
         InputStatus::NothingAvailable
+    }
+}
+
+impl RangeReader {
+    /// Waits for the next record inside the poll, as a careless connector does: the call comes back with it.
+    fn emit_blocking(&mut self, output: &mut Vec<Record>, context: &mut ReaderContext) -> InputStatus {
+        let position = self.splits.front().expect("a split to read").at.position;
+        let wait_ns = self.config.wait_ns(position, 1);
+        self.blocked = !self.blocked && wait_ns > 0;
+        if self.blocked {
+            context.blocked_for_ns = Some(wait_ns);
+            return InputStatus::NothingAvailable;
+        }
+        self.emit(1, output, context)
     }
 }
 
@@ -86,6 +108,9 @@ impl SourceReader for RangeReader {
             });
         };
         if front.at.position < front.at.end {
+            if self.config.reader == ReaderKind::Blocking {
+                return Ok(self.emit_blocking(output, context));
+            }
             return Ok(self.emit(batch_size_max, output, context));
         }
         context.finished.push(front.at.split);

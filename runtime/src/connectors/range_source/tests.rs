@@ -3,6 +3,7 @@
 use super::*;
 use crate::api::source::{InputStatus, ReaderContext};
 use crate::api::source_state::{encode_reader_state, reader_splits_held};
+use crate::config::Stall;
 use crate::defects::Defect;
 use crate::ids::CheckpointId;
 use crate::message::{ReaderEvent, SplitPayload};
@@ -17,8 +18,21 @@ const SOURCE: RangeSource = RangeSource {
         policy: AssignmentPolicy::Pull,
         bounded: true,
     },
-    record_interval_ns: 0,
+    task: task_config(0),
 };
+
+const fn task_config(record_interval_ns: u64) -> TaskConfig {
+    TaskConfig {
+        record_interval_ns,
+        filter_every: 0,
+        user_failure: None,
+        write_buffer_records: 1,
+        commit_retries_max: 10,
+        store_timeout_ns: 1,
+        reader: ReaderKind::Direct,
+        stall: None,
+    }
+}
 
 struct Bench {
     reader: Box<dyn ReaderPort>,
@@ -28,14 +42,10 @@ struct Bench {
 
 impl Bench {
     fn new(record_interval_ns: u64, pull: bool, defects: DefectSet) -> Self {
-        let config = TaskConfig {
-            record_interval_ns,
-            filter_every: 0,
-            user_failure: None,
-            write_buffer_records: 1,
-            commit_retries_max: 10,
-            store_timeout_ns: 1,
-        };
+        Self::with(task_config(record_interval_ns), pull, defects)
+    }
+
+    fn with(config: TaskConfig, pull: bool, defects: DefectSet) -> Self {
         let reader = range_reader(&config, pull, defects);
         Self { reader, output: Vec::new(), context: ReaderContext::default() }
     }
@@ -103,6 +113,29 @@ fn a_rate_makes_it_wait_for_its_wake() {
     bench.reader.wake();
     assert!(bench.reader.is_available());
     assert_eq!(bench.poll(1), (NothingAvailable, vec![2]));
+}
+
+#[test]
+fn a_stall_cuts_the_batch_before_its_record_and_is_waited_for() {
+    let stalled = TaskConfig { stall: Some(Stall { record: 2, for_ns: 1000 }), ..task_config(10) };
+    let mut bench = Bench::with(stalled, true, DefectSet::NONE);
+    bench.add(&SOURCE.plan_splits()[..1]);
+    assert_eq!(bench.poll(4), (NothingAvailable, vec![0, 1]));
+    assert_eq!(bench.context.wake_after_ns, Some(1020));
+}
+
+#[test]
+fn a_blocking_reader_waits_inside_its_poll_for_each_record() {
+    let blocking = TaskConfig { reader: ReaderKind::Blocking, ..task_config(10) };
+    let mut bench = Bench::with(blocking, true, DefectSet::NONE);
+    bench.add(&SOURCE.plan_splits()[..1]);
+    for offset in 0..4 {
+        assert_eq!(bench.poll(3), (NothingAvailable, vec![]));
+        assert_eq!(bench.context.blocked_for_ns.take(), Some(10));
+        bench.reader.wake();
+        assert_eq!(bench.poll(3), (MoreAvailable, vec![offset]));
+    }
+    assert_eq!((bench.context.blocked_for_ns, bench.context.wake_after_ns), (None, None));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::actor::{Actor, Effect, Outbox, Output, TurnDecision};
 use crate::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
 use crate::api::source_state::encode_reader_state;
-use crate::config::{SinkKind, TaskConfig};
+use crate::config::{ReaderKind, SinkKind, TaskConfig};
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::*;
@@ -115,6 +115,8 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
             write_buffer_records: 2,
             commit_retries_max: 10,
             store_timeout_ns: 1000,
+            reader: ReaderKind::Direct,
+            stall: None,
         },
         bounded: true,
         pull: true,

@@ -185,7 +185,8 @@ fn the_range_reader_goes_through_the_whole_chain() {
     bench.task = Task::new(descriptor(SinkKind::Transactional));
     let plan =
         SourceConfig { split_count: 1, records_per_split: 5, policy: AssignmentPolicy::Pull, bounded: true };
-    let source = RangeSource { operator: OperatorUid(0), plan, record_interval_ns: 80 };
+    let task = bench.task.descriptor().config;
+    let source = RangeSource { operator: OperatorUid(0), plan, task };
     let at = source.plan_splits()[0].at;
     bench.run();
     bench.answer_all();
