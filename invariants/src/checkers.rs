@@ -4,6 +4,7 @@
 //! happens once per record costs a look into it and not a round through every checker. The split census comes first:
 //! what it finds is the cause of what the others would find of the same event.
 
+use crate::b1_bounded_memory::BoundedMemory;
 use crate::c1_no_duplicates::NoDuplicates;
 use crate::c2_no_loss::NoLoss;
 use crate::c3_covered_before_visible::CoveredBeforeVisible;
@@ -37,6 +38,7 @@ pub struct Checkers {
     c1: NoDuplicates,
     c2: NoLoss,
     c3: CoveredBeforeVisible,
+    b1: BoundedMemory,
 }
 
 /// Calls a macro with every checker: its field, its type, and its bit in [`READERS`]. The order is that in which they
@@ -44,7 +46,7 @@ pub struct Checkers {
 macro_rules! with_checkers {
     ($macro:ident!($($argument:tt)*)) => {
         $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
-            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8)
+            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9)
     };
 }
 
@@ -120,6 +122,7 @@ impl Checkers {
             c1: NoDuplicates::new(setup),
             c2: NoLoss::new(setup),
             c3: CoveredBeforeVisible::new(setup),
+            b1: BoundedMemory::new(setup),
         };
         checkers.open = with_checkers!(open_of!(checkers));
         checkers
@@ -176,10 +179,11 @@ impl Checkers {
             Code::C1 => self.c1.judgement(),
             Code::C2 => self.c2.judgement(),
             Code::C3 => self.c3.judgement(),
+            Code::B1 => self.b1.judgement(),
             Code::D1 => Judgement::NotJudged(
                 "one run proves nothing: the trace hashes of two are compared".to_owned(),
             ),
-            Code::S5 | Code::K1 | Code::C4 | Code::C5 | Code::B1 => {
+            Code::S5 | Code::K1 | Code::C4 | Code::C5 => {
                 debug_assert!(!code.has_checker(), "what has a checker is answered by it");
                 Judgement::NotJudged(NO_CHECKER.to_owned())
             }

@@ -38,6 +38,7 @@ fn verdicts(events: &[Event]) -> Vec<Code> {
         alone(NoDuplicates::new(&setup), events, &end),
         alone(NoLoss::new(&setup), events, &end),
         alone(CoveredBeforeVisible::new(&setup), events, &end),
+        alone(BoundedMemory::new(&setup), events, &end),
     ]
     .into_iter()
     .flatten()

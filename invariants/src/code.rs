@@ -69,7 +69,7 @@ codes! {
         "once recovery has settled, no open transaction, temporary file or lock of a dead attempt is left";
     C5 false "freshness",
         "what a completed checkpoint covers becomes visible within the bound that its sink states";
-    B1 false "bounded memory",
+    B1 true "bounded memory",
         "queues, blocked events and the assignment tracker stay within their bounds";
     D1 true "same trace",
         "the same scenario and choices give the same trace, byte for byte";

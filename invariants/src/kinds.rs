@@ -136,6 +136,11 @@ kinds! {
     ExecutionGone
     FaultInjected
     Healed
+    FetcherStarted
+    BatchFetched
+    BatchHandedOver
+    BatchTaken
+    FetcherEnded
 }
 
 #[cfg(test)]

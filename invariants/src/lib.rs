@@ -12,6 +12,7 @@
 //! What was refused: one big checker with shared state (a property could not be read, tested or switched off alone),
 //! and checkers that ask the world (they could not judge a log).
 
+pub mod b1_bounded_memory;
 pub mod c1_no_duplicates;
 pub mod c2_no_loss;
 pub mod c3_covered_before_visible;

@@ -133,10 +133,10 @@ pub struct TaskConfig {
     /// How long a task waits for the store before it takes the outcome as unknown.
     pub store_timeout_ns: u64,
     /// How the reader waits for its next record.
-    #[serde(default, skip_serializing_if = "ReaderKind::is_direct")]
+    #[serde(default)]
     pub reader: ReaderKind,
     /// The outside has nothing to read for a while.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub stall: Option<Stall>,
 }
 
@@ -151,14 +151,6 @@ pub enum ReaderKind {
     Blocking,
     /// It has split fetchers: they wait in threads of their own.
     Fetchers(FetcherConfig),
-}
-
-impl ReaderKind {
-    /// Whether it is the default.
-    #[must_use]
-    pub const fn is_direct(&self) -> bool {
-        matches!(self, Self::Direct)
-    }
 }
 
 /// The split fetchers of a reader.

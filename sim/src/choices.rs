@@ -165,6 +165,14 @@ const fn actor_number(actor: ActorId) -> Option<u64> {
             }
             3 << 54 | (attempt.vertex.0 as u64) << 38 | subtask << 18 | number
         }
+        ActorId::Fetcher { task, fetcher } => {
+            let (vertex, subtask) = (task.vertex.0 as u64, task.subtask.0 as u64);
+            let (number, fetcher) = (task.attempt.0 as u64, fetcher.0 as u64);
+            if vertex >> 12 != 0 || subtask >> 12 != 0 || number >> 14 != 0 || fetcher >> 14 != 0 {
+                return None;
+            }
+            1 << 53 | vertex << 40 | subtask << 28 | number << 14 | fetcher
+        }
     })
 }
 
@@ -278,11 +286,14 @@ mod tests {
                 ActorId::TaskManager(number),
             ]);
             for (vertex, subtask, attempt) in [(number as u16, 0, 0), (0, number, 0), (0, 0, number)] {
-                actors.push(ActorId::Task(ExecutionAttemptId {
+                let task = ExecutionAttemptId {
                     vertex: OperatorUid(vertex),
                     subtask: SubtaskIndex(subtask),
                     attempt: AttemptNumber(attempt),
-                }));
+                };
+                actors.push(ActorId::Task(task));
+                actors
+                    .extend([0, 1].map(|fetcher| ActorId::Fetcher { task, fetcher: FetcherNumber(fetcher) }));
             }
         }
         let mut subjects = vec![Subject::World];

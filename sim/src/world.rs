@@ -18,6 +18,7 @@ mod fingerprint;
 mod network;
 mod perform;
 mod process;
+mod threads;
 mod window_faults;
 
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
@@ -234,9 +235,10 @@ impl World {
         let batch_max = self.scenario.faults.batch_size_max;
         let actor = &mut self.actors[slot];
         actor.turn_scheduled = false;
-        if !actor.alive || !actor.has_work() {
+        if !actor.alive || !self.is_runnable(slot) {
             return;
         }
+        let actor = &self.actors[slot];
         if actor.paused_until_ns > self.now_ns {
             self.schedule_turn(slot, choices);
             return;
@@ -246,7 +248,7 @@ impl World {
             return;
         }
         let batch_size_max = match actor.body {
-            ActorBody::Task(_) if batch_max > 1 => {
+            ActorBody::Task(_) | ActorBody::Fetcher { .. } if batch_max > 1 => {
                 let label = Label::new(ChoiceKind::BatchSize, Subject::Actor(actor.id));
                 1 + choices.choose(label, Draw::Below(u64::from(batch_max))) as u32
             }
@@ -257,20 +259,21 @@ impl World {
         self.event_step_count += 1;
         {
             // Free when nobody listens; gives what the roles trace the virtual time and the actor.
-            let actor = &mut self.actors[slot];
+            let actor = &self.actors[slot];
             let _span =
                 tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor.id).entered();
-            actor.body.turn(TurnDecision { batch_size_max }, &mut outbox);
+            self.turn_of(slot, TurnDecision { batch_size_max }, &mut outbox);
         }
+        let memory = self.memory_of(slot);
         self.perform_turn(slot, &mut outbox, choices);
         self.outbox = outbox;
-        self.schedule_turn(slot, choices);
+        self.schedule_after_step(slot, memory, choices);
     }
 
     /// Enables the next turn of an actor, unless it is enabled already or has nothing to do.
     fn schedule_turn(&mut self, slot: usize, choices: &mut dyn Choices) {
         let actor = &self.actors[slot];
-        if actor.turn_scheduled || !actor.alive || !actor.has_work() {
+        if actor.turn_scheduled || !actor.alive || !self.is_runnable(slot) {
             return;
         }
         let mut due_ns = (self.now_ns + TURN_NS).max(actor.paused_until_ns);
@@ -297,8 +300,12 @@ impl World {
             // The turn that it leads to is no event; see the definition of events per second.
             self.heartbeat_step_count += 1;
         }
-        let mail = actor.body.timer_mail(timer);
-        actor.body.enqueue(mail);
+        if let Timer::FetchDue(fetcher) = timer {
+            self.fetch_due(slot, fetcher);
+        } else {
+            let mail = actor.body.timer_mail(timer);
+            actor.body.enqueue(mail);
+        }
         self.schedule_turn(slot, choices);
     }
 

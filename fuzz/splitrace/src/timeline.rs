@@ -8,7 +8,7 @@
 mod job;
 mod task;
 
-use crate::timeline::task::task_row;
+use crate::timeline::task::{fetcher_row, task_row};
 use splitrace_runtime::config::{AssignmentPolicy, JobConfig};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, OperatorUid, SubtaskIndex};
@@ -125,6 +125,9 @@ impl Rows {
             }
             splitrace_runtime::ids::ActorId::SourceCoordinator(operator) => {
                 job::coordinator_row(&event.kind, *operator, self.is_pull(*operator))
+            }
+            splitrace_runtime::ids::ActorId::Fetcher { task, fetcher } => {
+                fetcher_row(&event.kind, *task, *fetcher)
             }
             _ => job::row(&event.kind),
         }?;

@@ -1,8 +1,9 @@
 //! The actors of a process behind one face.
 
+use crate::chance;
 use splitrace_runtime::actor::{Actor, Outbox, TurnDecision};
 use splitrace_runtime::coordination::coordinator::Coordinator;
-use splitrace_runtime::ids::{ActorId, LeaderEpoch};
+use splitrace_runtime::ids::{ActorId, FetcherNumber, LeaderEpoch};
 use splitrace_runtime::job_master::MainThread;
 use splitrace_runtime::message::{CoordinatorMail, Mail, MainMail, TaskMail, TaskManagerMail, Timer};
 use splitrace_runtime::task::Task;
@@ -28,12 +29,16 @@ pub(crate) struct Hosted {
     epoch: LeaderEpoch,
     /// The state machine.
     pub body: Body,
+    /// The fetchers of a task's reader; each turn of the task is one of its own or one of theirs.
+    pub fetchers: Vec<FetcherNumber>,
+    /// Whose turn it was, when it was a fetcher's.
+    pub fetching: Option<FetcherNumber>,
 }
 
 impl Hosted {
     /// An actor that has had no turn yet.
     pub const fn new(number: u64, id: ActorId, epoch: LeaderEpoch, body: Body) -> Self {
-        Self { number, id, epoch, body }
+        Self { number, id, epoch, body, fetchers: Vec::new(), fetching: None }
     }
 
     /// The leader's epoch that it obeys.
@@ -42,6 +47,19 @@ impl Hosted {
             Body::Main(main) => main.epoch(),
             _ => self.epoch,
         }
+    }
+
+    /// Whose turn it was.
+    pub fn speaker(&self) -> ActorId {
+        match (self.id, self.fetching) {
+            (ActorId::Task(task), Some(fetcher)) => ActorId::Fetcher { task, fetcher },
+            (id, _) => id,
+        }
+    }
+
+    fn runnable_fetchers(&self) -> Vec<FetcherNumber> {
+        let Body::Task(task) = &self.body else { return Vec::new() };
+        self.fetchers.iter().copied().filter(|fetcher| task.fetcher_is_runnable(*fetcher)).collect()
     }
 
     /// Puts mail into its mailbox.
@@ -61,14 +79,27 @@ impl Hosted {
             Body::Main(actor) => actor.is_runnable(),
             Body::Coordinator(actor) => actor.is_runnable(),
             Body::TaskManager(actor) => actor.is_runnable(),
-            Body::Task(actor) => actor.is_runnable(),
+            Body::Task(actor) => actor.is_runnable() || !self.runnable_fetchers().is_empty(),
         }
     }
 
     /// Handles one input.
     pub fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
         debug_assert!(self.is_runnable(), "a turn has something to do");
+        let fetchers = self.runnable_fetchers();
+        self.fetching = None;
         match &mut self.body {
+            Body::Task(actor) if !fetchers.is_empty() => {
+                let own = u64::from(actor.is_runnable());
+                let drawn = chance::below(fetchers.len() as u64 + own) as usize;
+                match fetchers.get(drawn) {
+                    Some(fetcher) => {
+                        self.fetching = Some(*fetcher);
+                        actor.fetcher_turn(*fetcher, decision, outbox);
+                    }
+                    None => actor.turn(decision, outbox),
+                }
+            }
             Body::Main(actor) => actor.turn(decision, outbox),
             Body::Coordinator(actor) => actor.turn(decision, outbox),
             Body::TaskManager(actor) => actor.turn(decision, outbox),
@@ -76,8 +107,17 @@ impl Hosted {
         }
     }
 
+    /// A timer of it, or of one of its threads, fires.
+    pub fn timer_fires(&mut self, timer: Timer) {
+        if let (Body::Task(task), Timer::FetchDue(fetcher)) = (&mut self.body, timer) {
+            return task.fetch_due(fetcher);
+        }
+        let mail = self.timer_mail(timer);
+        self.enqueue(mail);
+    }
+
     /// A timer of it as mail.
-    pub const fn timer_mail(&self, timer: Timer) -> Mail {
+    const fn timer_mail(&self, timer: Timer) -> Mail {
         match &self.body {
             Body::Main(_) => Mail::Main(MainMail::Timer(timer)),
             Body::Coordinator(_) => Mail::Coordinator(CoordinatorMail::Timer(timer)),

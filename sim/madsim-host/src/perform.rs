@@ -24,7 +24,7 @@ impl Process {
         for output in outbox.drain() {
             let Some(at) = self.actors.iter().position(|actor| actor.number == number) else { break };
             if let Some(event) = output.event {
-                let (id, epoch) = (self.actors[at].id, self.actors[at].epoch());
+                let (id, epoch) = (self.actors[at].speaker(), self.actors[at].epoch());
                 self.tell(id, epoch, event);
             }
             if let Some(effect) = output.effect {
@@ -71,7 +71,18 @@ impl Process {
                 self.add_actor(ActorId::Task(attempt), epoch, task);
             }
             Effect::StopTask(attempt) => self.stop_task(attempt),
+            Effect::StartFetcher(_) | Effect::EndFetcher => self.perform_for_fetcher(number, &effect),
             Effect::EndTerm => self.begin_again(),
+        }
+    }
+
+    /// A thread that shares its task's memory starts or is over.
+    fn perform_for_fetcher(&mut self, number: u64, effect: &Effect) {
+        let Some(actor) = self.actors.iter_mut().find(|actor| actor.number == number) else { return };
+        match (effect, actor.fetching) {
+            (Effect::StartFetcher(fetcher), _) => actor.fetchers.push(*fetcher),
+            (_, Some(ended)) => actor.fetchers.retain(|fetcher| *fetcher != ended),
+            (_, None) => debug_assert!(false, "only a fetcher ends itself"),
         }
     }
 

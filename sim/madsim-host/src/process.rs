@@ -158,8 +158,7 @@ impl Process {
             match owner {
                 TimerOwner::Actor(number, timer) => {
                     if let Some(actor) = self.actors.iter_mut().find(|actor| actor.number == number) {
-                        let mail = actor.timer_mail(timer);
-                        actor.enqueue(mail);
+                        actor.timer_fires(timer);
                     }
                 }
                 TimerOwner::Link(link) => {

@@ -217,6 +217,7 @@ impl Shape {
             | Timer::HighAvailabilityTimeout(_)
             | Timer::Heartbeat
             | Timer::ReaderWake
+            | Timer::FetchDue(_)
             | Timer::StoreTimeout(_) => Treatment::Never,
         }
     }

@@ -112,6 +112,9 @@ pub(super) enum Property {
     UserFailureMoment,
     UserFailureAttempts,
     FavouredWindow,
+    Fetchers,
+    FetcherThreads,
+    QueueCapacity,
 }
 
 impl Scenario {
@@ -196,7 +199,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             write_buffer_records: drawer.within(Property::WriteBuffer, 1, 8) as u32,
             commit_retries_max: 10,
             store_timeout_ns: 400 * NANOS_PER_MILLI,
-            reader: ReaderKind::Direct,
+            reader: draw_reader(drawer),
             stall: None,
         },
         coordinated: coordinated.then(|| CoordinatedConfig {
@@ -204,6 +207,20 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             event_interval_ns: 7 * NANOS_PER_MILLI,
             event_count: drawer.within(Property::EventCount, 3, 30) as u32,
         }),
+    }
+}
+
+/// Most readers say when to ask again, some have split fetchers, a few block their task.
+fn draw_reader<C: Choices>(drawer: &mut Drawer<C>) -> ReaderKind {
+    let fetchers = FetcherConfig {
+        threading: [FetcherThreading::Multiplexed, FetcherThreading::PerSplit]
+            [drawer.below(Property::FetcherThreads, 2) as usize],
+        queue_capacity: drawer.within(Property::QueueCapacity, 1, 3) as u32,
+    };
+    match drawer.below(Property::Fetchers, 100) {
+        0..=64 => ReaderKind::Direct,
+        65..=94 => ReaderKind::Fetchers(fetchers),
+        _ => ReaderKind::Blocking,
     }
 }
 

@@ -71,6 +71,7 @@ impl World {
         // What an interrupted step still wanted never happens.
         self.actors[slot].held.clear();
         self.perform_turn(slot, &mut outbox, choices);
+        self.schedule_threads(slot, choices);
     }
 
     /// A process is to die: now, or in the middle of its next step.

@@ -68,7 +68,7 @@ impl World {
         match item {
             Item::Turn { slot } => {
                 let actor = &self.actors[*slot];
-                !actor.alive || !actor.body.is_runnable()
+                !actor.alive || !self.is_runnable(*slot)
             }
             Item::Timer { slot, timer, setting } => {
                 let actor = &self.actors[*slot];

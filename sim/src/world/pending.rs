@@ -286,7 +286,7 @@ pub(super) const fn process_code(process: ProcessId) -> u64 {
     }
 }
 
-/// An actor as a number below 2^50.
+/// An actor as a number below 2^60.
 pub(super) const fn actor_code(actor: ActorId) -> u64 {
     match actor {
         ActorId::MainThread => 0,
@@ -300,6 +300,9 @@ pub(super) const fn actor_code(actor: ActorId) -> u64 {
                 | (attempt.vertex.0 as u64 & 0xfff) << 34
                 | (attempt.subtask.0 as u64 & 0xfff) << 22
                 | (attempt.attempt.0 as u64 & 0x3f_ffff)
+        }
+        ActorId::Fetcher { task, fetcher } => {
+            (fetcher.0 as u64 & 0xff) << 52 | 1 << 50 | actor_code(ActorId::Task(task))
         }
     }
 }

@@ -81,9 +81,10 @@ impl World {
         let mut outbox = std::mem::take(&mut self.outbox);
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed, kept or cut");
         outbox.put_back(self.actors[slot].held.drain(..));
+        let memory = self.memory_of(slot);
         self.perform_turn(slot, &mut outbox, choices);
         self.outbox = outbox;
-        self.schedule_turn(slot, choices);
+        self.schedule_after_step(slot, memory, choices);
     }
 
     fn perform(&mut self, slot: usize, effect: Effect, choices: &mut dyn Choices) {
@@ -113,6 +114,8 @@ impl World {
                 self.schedule_turn(started, choices);
             }
             Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
+            Effect::StartFetcher(fetcher) => self.start_fetcher(slot, fetcher, choices),
+            Effect::EndFetcher => self.remove_actor(slot),
             Effect::EndTerm => self.end_term(process, choices),
         }
     }
@@ -165,6 +168,7 @@ impl World {
     }
 
     pub(super) fn remove_actor(&mut self, slot: usize) {
+        self.end_threads(slot);
         self.actors[slot].end();
         let process = self.actors[slot].process;
         self.processes[process].slots.retain(|held| *held != slot);

@@ -161,6 +161,11 @@ pub(super) enum ActorBody {
     Coordinator(Arc<Coordinator>),
     TaskManager(Arc<TaskManagerEndpoint>),
     Task(Arc<Task>),
+    /// A thread that shares the memory of the task in this slot.
+    Fetcher {
+        task: usize,
+        number: FetcherNumber,
+    },
     /// It is gone.
     Gone,
 }
@@ -172,7 +177,7 @@ impl ActorBody {
             (Self::Coordinator(actor), Mail::Coordinator(mail)) => Arc::make_mut(actor).enqueue(mail),
             (Self::TaskManager(actor), Mail::TaskManager(mail)) => Arc::make_mut(actor).enqueue(mail),
             (Self::Task(actor), Mail::Task(mail)) => Arc::make_mut(actor).enqueue(mail),
-            (Self::Gone, _) => {}
+            (Self::Fetcher { .. } | Self::Gone, _) => {}
             (body, mail) => unreachable!("mail goes to an actor of its kind, not {mail:?} to {body:?}"),
         }
     }
@@ -183,7 +188,8 @@ impl ActorBody {
             Self::Coordinator(actor) => actor.is_runnable(),
             Self::TaskManager(actor) => actor.is_runnable(),
             Self::Task(actor) => actor.is_runnable(),
-            Self::Gone => false,
+            // Its task knows; see `World::is_runnable`.
+            Self::Fetcher { .. } | Self::Gone => false,
         }
     }
 
@@ -193,7 +199,7 @@ impl ActorBody {
             Self::Coordinator(actor) => Arc::make_mut(actor).turn(decision, outbox),
             Self::TaskManager(actor) => Arc::make_mut(actor).turn(decision, outbox),
             Self::Task(actor) => Arc::make_mut(actor).turn(decision, outbox),
-            Self::Gone => {}
+            Self::Fetcher { .. } | Self::Gone => {}
         }
     }
 
@@ -202,7 +208,7 @@ impl ActorBody {
             Self::Main(_) => Mail::Main(MainMail::Timer(timer)),
             Self::Coordinator(_) => Mail::Coordinator(CoordinatorMail::Timer(timer)),
             Self::TaskManager(_) => Mail::TaskManager(TaskManagerMail::Timer(timer)),
-            Self::Task(_) | Self::Gone => Mail::Task(TaskMail::Timer(timer)),
+            Self::Task(_) | Self::Fetcher { .. } | Self::Gone => Mail::Task(TaskMail::Timer(timer)),
         }
     }
 
@@ -211,7 +217,7 @@ impl ActorBody {
             Self::Main(actor) => actor.waiting_for(),
             Self::TaskManager(actor) => actor.waiting_for(),
             Self::Task(actor) => actor.waiting_for(),
-            Self::Coordinator(_) | Self::Gone => None,
+            Self::Coordinator(_) | Self::Fetcher { .. } | Self::Gone => None,
         }
     }
 
@@ -221,6 +227,7 @@ impl ActorBody {
             Self::Coordinator(actor) => actor.fingerprint(hasher),
             Self::TaskManager(actor) => actor.fingerprint(hasher),
             Self::Task(actor) => actor.fingerprint(hasher),
+            Self::Fetcher { .. } => hasher.write_u8(1),
             Self::Gone => hasher.write_u8(0),
         }
     }
@@ -247,6 +254,8 @@ pub(super) struct ActorSlot {
     pub paused_until_ns: u64,
     /// What is left of a step in whose middle it stands still.
     pub held: Vec<Output>,
+    /// The slots of the threads that share its memory.
+    pub threads: Vec<usize>,
     timers: Vec<(Timer, u64)>,
     timer_settings: u64,
 }
@@ -263,6 +272,7 @@ impl ActorSlot {
             turn_scheduled: false,
             paused_until_ns: 0,
             held: Vec::new(),
+            threads: Vec::new(),
             timers: Vec::new(),
             timer_settings: 0,
         }

@@ -3,7 +3,26 @@
 use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name};
 use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::event::{CommitOutcome, EventKind};
-use splitrace_runtime::ids::ExecutionAttemptId;
+use splitrace_runtime::ids::{ExecutionAttemptId, FetcherNumber};
+
+/// The row of an event that a fetcher's thread emitted.
+pub(super) fn fetcher_row(
+    kind: &EventKind,
+    task: ExecutionAttemptId,
+    fetcher: FetcherNumber,
+) -> Option<Line> {
+    let (said, weight) = match kind {
+        EventKind::BatchFetched { records } => (format!("fetched {records} records"), Weight::Detail),
+        EventKind::BatchHandedOver { queued } => {
+            (format!("hands its batch over (queued={queued})"), Weight::Detail)
+        }
+        EventKind::FetcherEnded { cause: None } => ("ends".to_owned(), Weight::Step),
+        EventKind::FetcherEnded { cause: Some(cause) } => (format!("!!! fails: {cause}"), Weight::Turn),
+        _ => return None,
+    };
+    let text = format!("{} {fetcher} {said}", subtask_name(task.subtask));
+    Line::new(Label::Reader, chain_name(task.vertex), text, weight)
+}
 
 /// The row of an event that a task emitted.
 pub(super) fn task_row(kind: &EventKind, attempt: ExecutionAttemptId, pull: bool) -> Option<Line> {
@@ -39,6 +58,8 @@ fn reader_says(kind: &EventKind, pull: bool) -> Said {
         EventKind::ReaderSnapshotTaken { checkpoint, splits } => {
             (format!("snapshotState({checkpoint}) = {}", positions(splits)), Weight::Step)
         }
+        EventKind::FetcherStarted { fetcher } => (format!("starts {fetcher}"), Weight::Step),
+        EventKind::BatchTaken { queued } => (format!("takes a batch (queued={queued})"), Weight::Detail),
         EventKind::OperatorEventHandled { id, .. } => (format!("handles {id}"), Weight::Detail),
         EventKind::RecordsEmitted { range } => (format!("emits {range}"), Weight::Detail),
         _ => return None,

@@ -1,0 +1,107 @@
+//! Threads that share a task's memory: the fetchers of its reader.
+//!
+//! Each has a slot of its own, with its own turns, pauses and timers, so a seed chooses how they and the task's thread
+//! interleave. Their state lies in the task: one turn of any of them may make each of the others runnable, and whatever
+//! ends the task's slot ends theirs.
+
+use super::World;
+use super::process::ActorBody;
+use crate::choices::Choices;
+use splitrace_runtime::actor::{Outbox, TurnDecision};
+use splitrace_runtime::ids::{ActorId, FetcherNumber};
+use std::sync::Arc;
+
+impl World {
+    /// Whether a turn of this slot's thread would do something. A task that stands still in the middle of a step holds the
+    /// lock on its memory: what its fetchers tell must not overtake what the step has yet to tell.
+    pub(super) fn is_runnable(&self, slot: usize) -> bool {
+        match self.actors[slot].body {
+            ActorBody::Fetcher { task, number } => {
+                let owner = &self.actors[task];
+                match &owner.body {
+                    ActorBody::Task(task) => owner.held.is_empty() && task.fetcher_is_runnable(number),
+                    _ => false,
+                }
+            }
+            _ => self.actors[slot].has_work(),
+        }
+    }
+
+    /// The thread of this slot does one thing.
+    pub(super) fn turn_of(&mut self, slot: usize, decision: TurnDecision, outbox: &mut Outbox) {
+        match &mut self.actors[slot].body {
+            ActorBody::Fetcher { task, number } => {
+                let (task, number) = (*task, *number);
+                if let ActorBody::Task(task) = &mut self.actors[task].body {
+                    Arc::make_mut(task).fetcher_turn(number, decision, outbox);
+                }
+            }
+            body => body.turn(decision, outbox),
+        }
+    }
+
+    /// The slot of the task whose memory the thread of this slot changes; nothing for other actors.
+    pub(super) fn memory_of(&self, slot: usize) -> Option<usize> {
+        match self.actors[slot].body {
+            ActorBody::Fetcher { task, .. } => Some(task),
+            ActorBody::Task(_) => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Enables the turns that a step of this slot's thread made possible.
+    pub(super) fn schedule_after_step(
+        &mut self,
+        slot: usize,
+        memory: Option<usize>,
+        choices: &mut dyn Choices,
+    ) {
+        match memory {
+            Some(task) => self.schedule_threads(task, choices),
+            None => self.schedule_turn(slot, choices),
+        }
+    }
+
+    /// Enables the turns that a change of a task's memory made possible.
+    pub(super) fn schedule_threads(&mut self, task: usize, choices: &mut dyn Choices) {
+        self.schedule_turn(task, choices);
+        for at in 0..self.actors[task].threads.len() {
+            self.schedule_turn(self.actors[task].threads[at], choices);
+        }
+    }
+
+    /// A task's reader starts a fetcher.
+    pub(super) fn start_fetcher(&mut self, slot: usize, number: FetcherNumber, choices: &mut dyn Choices) {
+        let (process, epoch) = (self.actors[slot].process, self.actors[slot].epoch);
+        let ActorId::Task(task) = self.actors[slot].id else {
+            debug_assert!(false, "only a task's reader has fetchers");
+            return;
+        };
+        let id = ActorId::Fetcher { task, fetcher: number };
+        let fetcher = self.add_actor(id, process, epoch, ActorBody::Fetcher { task: slot, number });
+        self.actors[slot].threads.push(fetcher);
+        self.schedule_turn(fetcher, choices);
+    }
+
+    /// A thread of a task, or the task with all its threads, is about to be gone.
+    pub(super) fn end_threads(&mut self, slot: usize) {
+        if let ActorBody::Fetcher { task, .. } = self.actors[slot].body {
+            self.actors[task].threads.retain(|thread| *thread != slot);
+        }
+        for thread in std::mem::take(&mut self.actors[slot].threads) {
+            debug_assert!(self.actors[thread].threads.is_empty(), "a fetcher has no threads");
+            self.actors[thread].end();
+            let process = self.actors[thread].process;
+            self.processes[process].slots.retain(|held| *held != thread);
+        }
+    }
+
+    /// The time is over for which a fetcher's fetch blocks.
+    pub(super) fn fetch_due(&mut self, slot: usize, number: FetcherNumber) {
+        let Some(task) = self.memory_of(slot) else { return };
+        debug_assert_ne!(task, slot, "the timer is the fetcher's");
+        if let ActorBody::Task(task) = &mut self.actors[task].body {
+            Arc::make_mut(task).fetch_due(number);
+        }
+    }
+}
