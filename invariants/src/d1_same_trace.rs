@@ -79,6 +79,9 @@ fn header(header: &Header, number: u64, hash: &mut WordHash) {
     let (kind, vertex, place) = actor_place(actor);
     hash.word(process_place(process) << 24 | kind << 16 | vertex);
     hash.word(place);
+    if let ActorId::Fetcher { fetcher, .. } = actor {
+        hash.word(u64::from(fetcher.0));
+    }
     hash.word(sequence);
     hash.word(virtual_time_ns);
     hash.word(local_time_ns);
@@ -110,6 +113,11 @@ const fn actor_place(actor: ActorId) -> (u64, u64, u64) {
         ActorId::HighAvailability => (4, 0, 0),
         ActorId::Store => (5, 0, 0),
         ActorId::World => (6, 0, 0),
+        // Its number goes in beside this.
+        ActorId::Fetcher { task, .. } => {
+            let (_, vertex, place) = actor_place(ActorId::Task(task));
+            (7, vertex, place)
+        }
     }
 }
 

@@ -113,6 +113,12 @@ pub enum Mode {
     FailNaiveIdsIdempotent,
     /// A failure without checkpoints: everything is read again
     NockptFail,
+    /// Nothing fails; records come through split fetchers, in threads of their own
+    Fetcher,
+    /// The outside is silent for 12 s and the reader blocks inside its poll: a checkpoint times out
+    BlockingReader,
+    /// The same outside, waited for by a split fetcher: checkpoints go on
+    BlockedFetcher,
 }
 
 /// At which of the five moments of a record's journey user code fails.

@@ -12,6 +12,7 @@
 mod answer;
 mod component;
 mod operation;
+mod reader;
 mod tracker;
 
 pub use answer::Answer;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 /// A new instance of a component, or `None` when there is none of that name.
 fn new_component(name: &str) -> Option<Box<dyn Component>> {
     match name {
+        "reader" => Some(Box::new(reader::ReaderComponent::default())),
         "tracker" => Some(Box::new(tracker::TrackerComponent::default())),
         _ => None,
     }

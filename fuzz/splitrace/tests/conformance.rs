@@ -20,4 +20,5 @@ macro_rules! recorded {
 recorded! {
     tracker_at_random: "tracker", 3900;
     tracker_by_hand: "ops-01-tracker", 54;
+    reader_by_hand: "ops-11-reader", 44;
 }

@@ -39,12 +39,22 @@ const SEEDS: [&str; 3] = ["0", "1", "77"];
 
 #[test]
 fn honest_modes_commit_every_record_exactly_once() {
-    for mode in ["normal", "push", "nockpt"] {
+    for mode in ["normal", "push", "nockpt", "fetcher"] {
         for seed in SEEDS {
             let demo = demo(&[mode, "--seed", seed]);
             demo.is(0, &["job FINISHED", "records read=160 re-read=0"]);
             assert_eq!(demo.last_line(), EXACTLY_ONCE, "{mode} with seed {seed}");
         }
+    }
+}
+
+#[test]
+fn a_reader_that_blocks_its_task_costs_a_checkpoint_and_a_fetcher_does_not() {
+    for (mode, aborts) in [("blocking-reader", true), ("blocked-fetcher", false)] {
+        let demo = demo(&[mode]);
+        demo.is(0, &["job FINISHED", "records read=160 re-read=0"]);
+        assert_eq!(demo.text.contains("timeout"), aborts, "{}", demo.text);
+        assert_eq!(demo.last_line(), EXACTLY_ONCE, "{mode}");
     }
 }
 

@@ -29,6 +29,12 @@ pub enum DemoMode {
     NockptFail,
     /// No checkpoints and no end: cancelled after a while.
     NockptUnbounded,
+    /// Nothing fails; the readers have a split fetcher each.
+    Fetcher,
+    /// The outside is silent for 12 s, and the reader waits for it inside its poll: a checkpoint times out.
+    BlockingReader,
+    /// The outside is silent for 12 s, and a split fetcher waits for it: checkpoints go on.
+    BlockedFetcher,
 }
 
 /// What may be varied in a demo.
@@ -79,6 +85,7 @@ impl Scenario {
             attempts_below: 1,
             moment: options.moment,
         });
+        let (reader, stall) = demo_reader(mode);
         let policy = if mode == DemoMode::Push { AssignmentPolicy::Push } else { AssignmentPolicy::Pull };
         Self {
             cancel_after_ns: (!bounded).then_some(9 * SECOND_NS),
@@ -93,13 +100,14 @@ impl Scenario {
             job: JobConfig {
                 job: JobId(0),
                 lineage: LineageId(0),
-                vertices: vec![demo_vertex(policy, bounded, user_failure)],
+                vertices: vec![demo_vertex(policy, bounded, user_failure, reader, stall)],
                 checkpointing: checkpoints.then_some(CheckpointConfig {
                     interval_ns: SECOND_NS,
                     timeout_ns: 10 * SECOND_NS,
                     pause_min_ns: 0,
                     concurrent_max: 1,
-                    failures_tolerable: 0,
+                    // What a silent outside costs is to be seen, not to end the job.
+                    failures_tolerable: if stall.is_some() { 3 } else { 0 },
                     after_tasks_finish: true,
                 }),
                 restart: RestartConfig { delay_ns: SECOND_NS, attempts_max: 3 },
@@ -113,7 +121,25 @@ impl Scenario {
     }
 }
 
-fn demo_vertex(policy: AssignmentPolicy, bounded: bool, user_failure: Option<UserFailure>) -> VertexConfig {
+/// How the reader of a mode waits, and what it waits for.
+fn demo_reader(mode: DemoMode) -> (ReaderKind, Option<Stall>) {
+    let fetchers = FetcherConfig { threading: FetcherThreading::Multiplexed, queue_capacity: 2 };
+    let stall = Stall { record: 60, for_ns: 12 * SECOND_NS };
+    match mode {
+        DemoMode::Fetcher => (ReaderKind::Fetchers(fetchers), None),
+        DemoMode::BlockingReader => (ReaderKind::Blocking, Some(stall)),
+        DemoMode::BlockedFetcher => (ReaderKind::Fetchers(fetchers), Some(stall)),
+        _ => (ReaderKind::Direct, None),
+    }
+}
+
+fn demo_vertex(
+    policy: AssignmentPolicy,
+    bounded: bool,
+    user_failure: Option<UserFailure>,
+    reader: ReaderKind,
+    stall: Option<Stall>,
+) -> VertexConfig {
     VertexConfig {
         operator: OperatorUid(0),
         parallelism: 2,
@@ -125,8 +151,8 @@ fn demo_vertex(policy: AssignmentPolicy, bounded: bool, user_failure: Option<Use
             write_buffer_records: 16,
             commit_retries_max: 10,
             store_timeout_ns: SECOND_NS,
-            reader: ReaderKind::Direct,
-            stall: None,
+            reader,
+            stall,
         },
         coordinated: None,
     }

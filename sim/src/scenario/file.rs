@@ -1,7 +1,7 @@
 //! Scenarios as TOML files, checked when they are read.
 
 use super::Scenario;
-use splitrace_runtime::config::VertexConfig;
+use splitrace_runtime::config::{ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -100,10 +100,9 @@ impl Scenario {
     /// The longest that anything may take by itself: a job that is silent for less than this is not stuck.
     fn slowest_ns(&self) -> u64 {
         let (job, faults) = (&self.job, &self.faults);
-        let tasks = job
-            .vertices
-            .iter()
-            .flat_map(|vertex| [vertex.task.store_timeout_ns, vertex.task.record_interval_ns]);
+        let tasks = job.vertices.iter().flat_map(|vertex| {
+            [vertex.task.store_timeout_ns, vertex.task.record_interval_ns, stall_ns(vertex)]
+        });
         let delays = [
             job.restart.delay_ns,
             job.heartbeat.timeout_ns,
@@ -189,10 +188,19 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     if vertex.task.write_buffer_records == 0 {
         return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
     }
+    if let ReaderKind::Fetchers(fetchers) = vertex.task.reader
+        && !(1..=1_000).contains(&fetchers.queue_capacity)
+    {
+        return wrong("job.vertices.task.reader.fetchers.queue_capacity", "it lies between 1 and 1000");
+    }
     if vertex.task.store_timeout_ns == 0 {
         return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
     }
     Ok(())
+}
+
+fn stall_ns(vertex: &VertexConfig) -> u64 {
+    vertex.task.stall.map_or(0, |stall| stall.for_ns)
 }
 
 /// No duration is longer than about 104 days: sums of a few of them stay far from overflow.
@@ -268,6 +276,18 @@ mod tests {
         let said = refused(|scenario| scenario.job.vertices[0].source.split_count = 0);
         assert!(said.starts_with("job.vertices.source.split_count: it is at least 1"), "{said}");
         assert_eq!(refused(|scenario| scenario.job.vertices[0].source.records_per_split = 0), "accepted");
+    }
+
+    #[test]
+    fn fetchers_need_a_queue_and_a_silent_outside_counts_as_a_delay() {
+        use splitrace_runtime::config::{FetcherConfig, FetcherThreading, Stall};
+        let fetchers = FetcherConfig { threading: FetcherThreading::PerSplit, queue_capacity: 0 };
+        let reader = ReaderKind::Fetchers(fetchers);
+        let said = refused(|scenario| scenario.job.vertices[0].task.reader = reader);
+        assert!(said.starts_with("job.vertices.task.reader.fetchers.queue_capacity"), "{said}");
+        let stall = Stall { record: 0, for_ns: 20_000_000_000 };
+        let said = refused(|scenario| scenario.job.vertices[0].task.stall = Some(stall));
+        assert!(said.starts_with("limits.no_progress_max_ns"), "{said}");
     }
 
     #[test]

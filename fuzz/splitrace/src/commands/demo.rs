@@ -115,5 +115,8 @@ const fn demo_mode(mode: Mode) -> DemoMode {
         Mode::CommitEarly => DemoMode::CommitEarly,
         Mode::FailNaiveIdsIdempotent => DemoMode::FailNaiveIdsIdempotent,
         Mode::NockptFail => DemoMode::NockptFail,
+        Mode::Fetcher => DemoMode::Fetcher,
+        Mode::BlockingReader => DemoMode::BlockingReader,
+        Mode::BlockedFetcher => DemoMode::BlockedFetcher,
     }
 }
