@@ -53,7 +53,7 @@ fn a_reader_that_blocks_its_task_costs_a_checkpoint_and_a_fetcher_does_not() {
     for (mode, aborts) in [("blocking-reader", true), ("blocked-fetcher", false)] {
         let demo = demo(&[mode]);
         demo.is(0, &["job FINISHED", "records read=160 re-read=0"]);
-        assert_eq!(demo.text.contains("timeout"), aborts, "{}", demo.text);
+        assert_eq!(demo.text.contains("is aborted: it expired"), aborts, "{}", demo.text);
         assert_eq!(demo.last_line(), EXACTLY_ONCE, "{mode}");
     }
 }

@@ -142,4 +142,11 @@ fn tell_world(history: &mut History) {
     history.world(EventKind::ExecutionGone { attempt: attempt(0, 0) });
     history.world(EventKind::FaultInjected { fault: FaultKind::TaskFailure, window: None });
     history.world(EventKind::Healed);
+    let fetcher = FetcherNumber(0);
+    history.task(0, attempt(0, 0), EventKind::FetcherStarted { fetcher });
+    let thread = ActorId::Fetcher { task: attempt(0, 0), fetcher };
+    history.push(ProcessId::TaskManager(0), thread, EventKind::BatchFetched { records: 1 });
+    history.push(ProcessId::TaskManager(0), thread, EventKind::BatchHandedOver { queued: 1 });
+    history.task(0, attempt(0, 0), EventKind::BatchTaken { queued: 0 });
+    history.push(ProcessId::TaskManager(0), thread, EventKind::FetcherEnded { cause: None });
 }
