@@ -5,6 +5,7 @@
 //! (mark, snapshot, close, barrier) is the order of mail and cannot be bent by a nested call.
 
 pub mod coordinator;
+pub mod coordinator_error;
 pub mod event_coordinator;
 pub mod operator_coordinator_holder;
 pub mod source_coordinator;

@@ -127,6 +127,72 @@ registry! {
     HandOverQueueUnbounded = "hand-over-queue-unbounded",
         "the queue between split fetchers and their reader takes whatever they fetch, however slow the task is",
         ["B1"], "made up for B1", Planted;
+    AssignedInSnapshot = "assigned-in-snapshot",
+        "a split assigned inside snapshot_state is filed behind the checkpoint whose barrier follows it",
+        ["C1", "S1", "R1"], "FACT 36", Quirk;
+    OldGatewayOutlivesReset = "old-gateway-outlives-reset",
+        "a reset leaves the old gateway alive: the events that it blocks are never sent, and a checkpoint waits for them",
+        ["K1", "S4"], "FACTS 25, 32", Quirk;
+    ResetBeforeCloseEndsProcess = "reset-before-close-ends-process",
+        "a subtask's reset between a checkpoint's mark and its close ends the job manager's process",
+        ["K1", "S4"], "FACT 26", Quirk;
+    UnseenCheckpointThrows = "unseen-checkpoint-throws",
+        "a checkpoint that one gateway never saw stops the main thread half way: later gateways stay closed",
+        ["S4", "K1"], "FACT 27", Quirk;
+    EventAwaitedOnce = "event-awaited-once",
+        "an unconfirmed event is awaited by one checkpoint only, so the next barrier may overtake it",
+        ["S2", "S1", "R1"], "FACT 22", Quirk;
+    DeadExecutionsAreSent = "dead-executions-are-sent",
+        "events are sent to executions that are over, and a checkpoint waits for their failure",
+        ["S3", "K1"], "FACTS 29, 30", Quirk;
+    LatchBeforeCheck = "latch-before-check",
+        "'no more splits' for a reader that is not there throws, yet the subtask's later requests are dropped for good",
+        ["S4"], "FACT 43", Quirk;
+}
+
+/// Which quirks a run has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Profile {
+    /// None: where Flink 2.3.0 is wrong, this protocol is right or says clearly that it cannot be.
+    #[default]
+    #[serde(rename = "hardened")]
+    Hardened,
+    /// All quirks of Flink 2.3.0.
+    #[serde(rename = "flink-2.3.0")]
+    Flink,
+}
+
+impl Profile {
+    /// Every profile, the default first.
+    pub const ALL: [Self; 2] = [Self::Hardened, Self::Flink];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Hardened => "hardened",
+            Self::Flink => "flink-2.3.0",
+        }
+    }
+
+    /// The profile with this name.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.id() == id)
+    }
+
+    /// What it switches on.
+    #[must_use]
+    pub fn quirks(self) -> DefectSet {
+        let is_quirk = |entry: &&DefectEntry| self == Self::Flink && entry.kind == DefectKind::Quirk;
+        REGISTRY.iter().filter(is_quirk).map(|entry| entry.defect).collect()
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id())
+    }
 }
 
 impl Defect {
@@ -176,6 +242,12 @@ impl DefectSet {
     /// No defect: an honest run.
     pub const NONE: Self = Self(0);
 
+    /// What is on in either.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether the defect is on.
     #[must_use]
     pub const fn has(self, defect: Defect) -> bool {
@@ -224,6 +296,17 @@ mod tests {
             assert!(!entry.invariants.is_empty());
         }
         assert!(REGISTRY.len() < 128, "a set is one u128");
+    }
+
+    #[test]
+    fn the_default_profile_is_honest_and_flinks_holds_its_quirks_and_nothing_planted() {
+        assert!(Profile::default().quirks().is_empty());
+        let quirks = Profile::Flink.quirks();
+        assert!(quirks.has(Defect::AssignedInSnapshot) && !quirks.has(Defect::GatewayNeverCloses));
+        assert!(quirks.iter().all(|defect| defect.entry().kind == DefectKind::Quirk));
+        for profile in Profile::ALL {
+            assert_eq!(Profile::from_id(profile.id()), Some(profile));
+        }
     }
 
     #[test]

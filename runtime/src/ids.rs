@@ -40,7 +40,8 @@ identity!(
     /// The how-manieth execution of a subtask, counted from 0 within a leader epoch.
     AttemptNumber(u32), "#{}");
 identity!(
-    /// A checkpoint. Flink counts from 1; `Option<CheckpointId>` with `None` stands for Flink's -1, 'no checkpoint'.
+    /// A checkpoint. Flink counts from 1; `Option<CheckpointId>` with `None` stands for Flink's -1, 'no checkpoint'. 0 is
+    /// the checkpoint of a batch job, which is none either; see [`CheckpointId::BATCH`].
     CheckpointId(u64), "chk {}");
 identity!(
     /// The how-manieth life of a process.
@@ -56,6 +57,10 @@ identity!(
     CallId(u64), "call {}");
 
 impl CheckpointId {
+    /// What the coordinators of a batch job snapshot for, again and again (Flink's `BATCH_CHECKPOINT_ID`, -1 there): no
+    /// barrier belongs to it, and it may be marked any number of times (FACT 15).
+    pub const BATCH: Self = Self(0);
+
     /// The identifier after this one.
     #[must_use]
     pub const fn next(self) -> Self {

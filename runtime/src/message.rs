@@ -3,7 +3,9 @@
 //! [`Message`] is what goes over the network, and all of it serialises. [`Mail`] is what lands in an actor's mailbox:
 //! a message's content, a timer, the outcome of a send, or mail from another thread of the same process.
 
+use crate::api::source::{AsyncCallName, UserError};
 use crate::config::{JobConfig, SinkKind, TaskConfig};
+use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::records::{Record, SplitPosition};
@@ -47,6 +49,13 @@ pub enum ReaderEvent {
     RequestSplit,
     /// A custom event of the connector.
     Custom(#[serde(with = "serde_bytes")] Vec<u8>),
+    /// Flink's `ReportedWatermarkEvent`, in milliseconds of event time: for the alignment of watermarks.
+    ReportedWatermark(i64),
+    /// A `ReaderRegistrationEvent` that names another subtask than the one that sends it: the job fails (FACT 38). A
+    /// registration names nobody here, as an event carries its sender; only somebody else's reader can send this.
+    RegisterAs(SubtaskIndex),
+    /// An event that no source reader sends, by its name (FACT 38).
+    Unrecognized(String),
 }
 
 /// Where an execution stands, as Flink names it.
@@ -463,6 +472,8 @@ pub enum Timer {
     StoreTimeout(CallId),
     /// Coordinator of an operator that is no source: send the next event.
     CoordinatedEvent,
+    /// Coordinator of a source: a worker runs this for the enumerator.
+    AsyncCall(AsyncCallName),
 }
 
 /// From a coordinator's thread to the main thread.
@@ -480,12 +491,14 @@ pub enum CoordinatorToMain {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// The coordinator's state, or why there is none.
-        state: Result<Vec<u8>, String>,
+        state: Result<Vec<u8>, CoordinatorError>,
     },
+    /// The holder to itself: what this checkpoint waits for can no longer come.
+    EventsForgotten(CheckpointId),
     /// Flink's `failJob`: a global failover.
     FailJob {
         /// Why.
-        cause: String,
+        cause: CoordinatorError,
     },
 }
 
@@ -529,6 +542,15 @@ pub enum CoordinatorMail {
     NotifyCheckpointComplete(CheckpointId),
     /// A checkpoint is aborted.
     NotifyCheckpointAborted(CheckpointId),
+    /// A worker has run something for the enumerator.
+    AsyncResult {
+        /// The coordinator that asked; a newer one does not care.
+        generation: u32,
+        /// What was run.
+        call: AsyncCallName,
+        /// What came of it.
+        result: Result<Vec<u8>, UserError>,
+    },
     /// A timer of this actor.
     Timer(Timer),
 }

@@ -3,7 +3,7 @@
 use crate::parse::{self, SeedRange};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use splitrace_runtime::config::FailureMoment;
-use splitrace_runtime::defects::Defect;
+use splitrace_runtime::defects::{Defect, DefectSet, Profile};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ pub enum Command {
     Defects,
     /// Answer recorded operations from this protocol, one JSON line each on standard input and output
     #[command(after_help = ORACLE_HELP)]
-    Oracle,
+    Oracle(OracleArguments),
     /// Measure events and seeds per second, beside a bare event loop
     Bench(BenchArguments),
     /// Print or check scenarios
@@ -174,6 +174,43 @@ pub struct DemoArguments {
     pub seed: u64,
 }
 
+/// Arguments of `oracle`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct OracleArguments {
+    /// Read nothing: answer so many random operations and print how many it answers in a second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub measure: Option<u64>,
+}
+
+/// What runs otherwise than in an honest protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct Switches {
+    /// Which quirks are on: 'hardened' has none, 'flink-2.3.0' all of Flink 2.3.0's
+    #[arg(long, value_name = "PROFILE", default_value_t, value_parser = parse::profile)]
+    pub profile: Profile,
+    /// Switch on a defect; may be given several times
+    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
+    pub defects: Vec<Defect>,
+}
+
+impl Switches {
+    /// Everything that is on.
+    #[must_use]
+    pub fn all(&self) -> DefectSet {
+        self.profile.quirks().union(self.defects.iter().copied().collect())
+    }
+
+    /// The options that say the same, each with a space in front.
+    #[must_use]
+    pub fn options(&self) -> String {
+        let profile = match self.profile {
+            Profile::Hardened => String::new(),
+            other => format!(" --profile {other}"),
+        };
+        self.defects.iter().fold(profile, |text, defect| text + " --defect " + defect.entry().id)
+    }
+}
+
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -188,9 +225,9 @@ pub struct RunArguments {
     /// Run this scenario instead of the one that the seed draws
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
-    /// Switch on a defect; may be given several times
-    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
-    pub defects: Vec<Defect>,
+    /// What is switched on.
+    #[command(flatten)]
+    pub switches: Switches,
 }
 
 /// Arguments of `campaign`.
@@ -238,9 +275,9 @@ pub struct CampaignArguments {
     /// Run this scenario under every seed instead of drawing one
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
-    /// Switch on a defect; may be given several times
-    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
-    pub defects: Vec<Defect>,
+    /// What is switched on.
+    #[command(flatten)]
+    pub switches: Switches,
     /// Write the failing seeds as replay files into this folder; nothing in it is overwritten
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -267,7 +304,7 @@ Examples:
 The story is told in virtual time; faults are marked '!!!'. Quieter lines are left out where there are too many.")]
 pub struct ReplayArguments {
     /// A replay file that a campaign wrote
-    #[arg(value_name = "FILE", conflicts_with_all = ["scenario", "defects"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["scenario", "profile", "defects"])]
     pub file: Option<PathBuf>,
     /// Run this seed instead
     #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
@@ -275,9 +312,9 @@ pub struct ReplayArguments {
     /// With --seed: run this scenario instead of the one that the seed draws
     #[arg(long, value_name = "FILE", requires = "seed")]
     pub scenario: Option<PathBuf>,
-    /// With --seed: switch on a defect; may be given several times
-    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect, requires = "seed")]
-    pub defects: Vec<Defect>,
+    /// What is switched on, with --seed.
+    #[command(flatten)]
+    pub switches: Switches,
     /// Leave nothing out
     #[arg(long)]
     pub all: bool,

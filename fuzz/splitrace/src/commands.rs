@@ -30,7 +30,7 @@ pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
         Command::Campaign(arguments) => campaign::execute(arguments),
         Command::Replay(arguments) => replay::execute(arguments),
         Command::Defects => Ok(defects::execute()),
-        Command::Oracle => oracle::execute(),
+        Command::Oracle(arguments) => oracle::execute(*arguments),
         Command::Bench(arguments) => Ok(bench::execute(arguments)),
         Command::Scenario(command) => scenario::execute(command),
     }

@@ -23,7 +23,7 @@ use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
-use splitrace_runtime::defects::Defect;
+use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::event::{Event, FaultKind};
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
 use splitrace_sim::run::{
@@ -296,7 +296,7 @@ pub fn judgements(report: &RunReport, is_compared: bool) -> Vec<(Code, Judgement
 #[derive(Clone, Debug)]
 pub struct ScenarioSource {
     given: Option<Scenario>,
-    defects: Vec<Defect>,
+    defects: DefectSet,
 }
 
 impl ScenarioSource {
@@ -304,17 +304,15 @@ impl ScenarioSource {
     ///
     /// # Errors
     /// When the file cannot be read or is no valid scenario.
-    pub fn new(file: Option<&Path>, defects: &[Defect]) -> Result<Self, CommandError> {
-        Ok(Self { given: file.map(read_scenario).transpose()?, defects: defects.to_vec() })
+    pub fn new(file: Option<&Path>, defects: DefectSet) -> Result<Self, CommandError> {
+        Ok(Self { given: file.map(read_scenario).transpose()?, defects })
     }
 
     /// The scenario of a seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
         let mut scenario = self.given.clone().unwrap_or_else(|| Scenario::draw(seed));
-        for defect in &self.defects {
-            scenario.job.defects = scenario.job.defects.with(*defect);
-        }
+        scenario.job.defects = scenario.job.defects.union(self.defects);
         scenario
     }
 }

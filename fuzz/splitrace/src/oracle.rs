@@ -11,8 +11,10 @@
 
 mod answer;
 mod component;
+mod holder;
 mod operation;
 mod reader;
+pub mod stream;
 mod tracker;
 
 pub use answer::Answer;
@@ -25,6 +27,7 @@ use std::collections::BTreeMap;
 fn new_component(name: &str) -> Option<Box<dyn Component>> {
     match name {
         "reader" => Some(Box::new(reader::ReaderComponent::default())),
+        "holder" => Some(Box::new(holder::HolderComponent::default())),
         "tracker" => Some(Box::new(tracker::TrackerComponent::default())),
         _ => None,
     }

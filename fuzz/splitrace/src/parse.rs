@@ -1,7 +1,7 @@
 //! The values of options: seed ranges, durations, defect names. Each refusal is one sentence that says what
 //! is expected.
 
-use splitrace_runtime::defects::{Defect, REGISTRY};
+use splitrace_runtime::defects::{Defect, Profile, REGISTRY};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -113,6 +113,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Some(millis) => Ok(Duration::from_millis(millis)),
         None => Err(format!("the time '{text}' is too long")),
     }
+}
+
+/// Parses the name of a profile.
+///
+/// # Errors
+/// A sentence that names them all.
+pub fn profile(text: &str) -> Result<Profile, String> {
+    let names = Profile::ALL.map(Profile::id).join(" and ");
+    Profile::from_id(text).ok_or_else(|| format!("there is no profile '{text}'; there are {names}"))
 }
 
 /// Parses the id of a defect.

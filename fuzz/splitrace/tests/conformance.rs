@@ -21,4 +21,12 @@ recorded! {
     tracker_at_random: "tracker", 3900;
     tracker_by_hand: "ops-01-tracker", 54;
     reader_by_hand: "ops-11-reader", 44;
+    holder_at_random: "holder", 8957;
+    holder_by_hand: "ops-02-holder", 35;
+    holder_with_checkpoints_at_once_by_hand: "ops-03-holder-concurrent", 69;
+    holder_with_failures_by_hand: "ops-04-holder-failures", 90;
+    source_at_random: "source", 10503;
+    source_by_hand: "ops-05-source", 53;
+    source_with_checkpoints_by_hand: "ops-06-source-ckpt", 69;
+    source_with_failures_by_hand: "ops-07-source-more", 96;
 }

@@ -9,11 +9,12 @@ mod adapters;
 mod facade;
 mod ports;
 
-pub use adapters::{EnumeratorAdapter, ReaderAdapter};
+pub use adapters::{EnumeratorAdapter, ReaderAdapter, SourceEnumerators};
 pub use facade::{
     Boundedness, SimpleVersionedSerializer, Source, SourceReader, SourceSplit, SplitEnumerator,
     SplitEnumeratorContext,
 };
 pub use ports::{
-    EnumeratorContext, EnumeratorPort, FetchingNote, InputStatus, ReaderContext, ReaderPort, UserError,
+    AsyncCall, AsyncCallName, ContextError, EnumeratorContext, EnumeratorFactory, EnumeratorPort,
+    FetchingNote, InputStatus, ReaderContext, ReaderPort, UserError,
 };

@@ -14,8 +14,8 @@ pub use reader::RangeReader;
 pub use split_reader::{RangeRecordEmitter, RangeSplitReader};
 
 use crate::api::source::{
-    Boundedness, EnumeratorAdapter, EnumeratorPort, ReaderAdapter, ReaderPort, SimpleVersionedSerializer,
-    Source, SourceSplit,
+    Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, SimpleVersionedSerializer, Source,
+    SourceEnumerators, SourceSplit,
 };
 use crate::api::source_state::StateError;
 use crate::config::{AssignmentPolicy, FetcherConfig, ReaderKind, SourceConfig, TaskConfig, VertexConfig};
@@ -24,6 +24,7 @@ use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
 use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator};
+use std::sync::Arc;
 
 /// Where the splits of an unbounded source end: never reached, and far from overflow.
 pub const UNBOUNDED_END: u64 = u64::MAX / 2;
@@ -148,33 +149,17 @@ impl Source for RangeSource {
     }
 }
 
-/// The enumerator of a vertex: restored from stored bytes, or created anew without them.
-///
-/// # Errors
-/// When the stored bytes are wrong.
-pub fn range_enumerator(
-    config: &VertexConfig,
-    defects: DefectSet,
-    restored: Option<&[u8]>,
-) -> Result<Box<dyn EnumeratorPort>, StateError> {
+/// What makes the enumerators of a vertex.
+#[must_use]
+pub fn range_enumerators(config: &VertexConfig, defects: DefectSet) -> Arc<dyn EnumeratorFactory> {
     let source = RangeSource { operator: config.operator, plan: config.source, task: config.task };
     match defects.first_of(&[Defect::EnumeratorRepeatsSplits, Defect::HashMapOrderLeaks]) {
-        None => enumerator_of(source, restored),
+        None => Arc::new(SourceEnumerators(source)),
         Some(Defect::EnumeratorRepeatsSplits) => {
-            enumerator_of(AlteredSource::<RepeatingEnumerator, RangeReader>::new(source), restored)
+            Arc::new(SourceEnumerators(AlteredSource::<RepeatingEnumerator, RangeReader>::new(source)))
         }
-        Some(_) => enumerator_of(AlteredSource::<LeakyEnumerator, RangeReader>::new(source), restored),
+        Some(_) => Arc::new(SourceEnumerators(AlteredSource::<LeakyEnumerator, RangeReader>::new(source))),
     }
-}
-
-fn enumerator_of<S: Source>(
-    source: S,
-    restored: Option<&[u8]>,
-) -> Result<Box<dyn EnumeratorPort>, StateError> {
-    Ok(Box::new(match restored {
-        Some(state) => EnumeratorAdapter::restore(source, state)?,
-        None => EnumeratorAdapter::create(source),
-    }))
 }
 
 /// A reader as a task runs it. `pull`: it asks for splits when it is idle.

@@ -34,7 +34,7 @@ impl Coordinator {
             Some(coordinated) if coordinated.operator == operator => {
                 Role::Events(EventCoordinator::new(coordinated, vertex.parallelism))
             }
-            _ => Role::Source(SourceCoordinator::new(config, operator)),
+            _ => Role::Source(SourceCoordinator::new(&config, operator)),
         };
         Self { mailbox: VecDeque::new(), role }
     }

@@ -7,6 +7,7 @@
 //! A subtask that restores checkpoint R continues behind what was recorded for R. Recorded states are kept from the
 //! latest completed checkpoint on, as no older one can be restored any more.
 
+use super::coordinator_error::CoordinatorError;
 use crate::actor::Outbox;
 use crate::api::source_state::{StateError, decode_versioned, encode_versioned};
 use crate::config::CoordinatedConfig;
@@ -94,6 +95,7 @@ impl EventCoordinator {
             CoordinatorMail::NotifyCheckpointAborted(checkpoint) => {
                 out.emit(EventKind::CoordinatorNotified { checkpoint, completed: false });
             }
+            CoordinatorMail::AsyncResult { call, .. } => debug_assert!(false, "it never asked for {call:?}"),
             CoordinatorMail::Timer(timer) => self.on_timer(timer, out),
         }
     }
@@ -111,8 +113,7 @@ impl EventCoordinator {
                 self.recorded.insert(checkpoint, sent);
             }
             Err(error) => {
-                let cause = format!("the coordinator cannot be restored: {error}");
-                self.mail_main(CoordinatorToMain::FailJob { cause }, out);
+                self.mail_main(CoordinatorToMain::FailJob { cause: error.into() }, out);
             }
         }
     }
@@ -125,7 +126,7 @@ impl EventCoordinator {
         };
         debug_assert!(sent.is_none_or(|sent| sent <= self.subtasks[index].sent), "a reset goes back");
         if sent.is_none() {
-            let cause = format!("no state is recorded for {subtask} at {restored:?}");
+            let cause = CoordinatorError::NothingRecorded { subtask, restored };
             self.mail_main(CoordinatorToMain::FailJob { cause }, out);
         }
         self.subtasks[index] = Subtask { gateway: None, sent: sent.unwrap_or(0) };

@@ -5,23 +5,26 @@
 //!        --> signal complete (barriers go out) --> each subtask's acknowledgement opens its gateway
 //! ```
 //!
-//! It differs from Flink 2.3.0 where Flink is wrong or relies on a network that we do not promise:
+//! It differs from Flink 2.3.0 where Flink is wrong or relies on a network that we do not promise. Each difference is a
+//! quirk of the registry, and with the quirks on it does what Flink does:
 //! - *Every* checkpoint waits for *every* event that was unconfirmed at its close. Flink hands an event to one checkpoint
 //!   only (FACT 22); when that one is aborted, the next barrier may overtake the event, as streams have no order between
 //!   them.
 //! - A reset forgets the old gateway with all its events, blocked or under way, and fails a checkpoint that still waits
 //!   for one of them. In Flink the next checkpoint waits without end (FACT 25), or the process dies (FACT 26). Their
 //!   splits come back through the reset, so nobody needs their outcome.
-//! - A checkpoint that a gateway does not know is passed over, not thrown at the main thread (FACT 27).
+//! - A checkpoint that a gateway never saw is passed over, not thrown at the main thread (FACT 27).
+//! - Nothing is sent to an execution that is over (FACTS 29, 30). It cannot arrive, and a message to a zombie is one more
+//!   thing to reason about.
 //!
-//! What was refused: to send what is blocked to a dead execution at a reset (FACT 30). It cannot arrive, and a message to
-//! a zombie is one more thing to reason about.
+//! Who is current is the job master's to say: the holder believes whoever is let through to it, as Flink's does.
 
 mod events;
 #[cfg(test)]
 mod tests;
 
-use super::subtask_gateway::{AttemptStanding, SubtaskGateway};
+use super::coordinator_error::{CheckpointFailure, CoordinatorError};
+use super::subtask_gateway::{AttemptStanding, RegressingCheckpoint, SubtaskGateway, UnseenCheckpoint};
 use crate::actor::Outbox;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
@@ -51,7 +54,7 @@ pub enum HolderSignal {
         /// The checkpoint.
         checkpoint: CheckpointId,
         /// Why.
-        reason: String,
+        reason: CheckpointFailure,
     },
     /// An event to this execution was lost: fail it over.
     FailSubtask {
@@ -63,25 +66,35 @@ pub enum HolderSignal {
     /// Fail over the whole job, coordinators included.
     FailJob {
         /// Why.
-        cause: String,
+        cause: CoordinatorError,
+    },
+    /// Some gateways could be closed and others not: Flink ends the job manager's process (FACT 26).
+    EndProcess {
+        /// The operator.
+        operator: OperatorUid,
+        /// The checkpoint.
+        checkpoint: CheckpointId,
     },
 }
 
-/// A coordinator checkpoint under way.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum CoordinatorCheckpoint {
-    /// The coordinator was asked.
-    Snapshotting,
-    /// The gateways are closed; these events are not confirmed yet.
-    AwaitingEvents { state: Vec<u8>, unconfirmed: BTreeSet<OperatorEventId> },
+/// Why an acknowledgement or a notice was not carried out. Flink throws it into the main thread, which drops the rest of
+/// that turn and goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// The checkpoint is unknown to a gateway; those with a lower index are open (FACT 27).
+    #[error(transparent)]
+    Unseen(#[from] UnseenCheckpoint),
+    /// There is no gateway: checkpointing is off, or there is no such subtask (FACT 33).
+    #[error("{0} has no gateway")]
+    NoGateway(SubtaskIndex),
 }
 
-/// What is known of one subtask.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Subtask {
-    gateway: Option<SubtaskGateway>,
-    /// Executions below this one are over.
-    attempt_min: AttemptNumber,
+/// A checkpoint whose gateways are closed, and the events from before that it waits for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct AwaitingEvents {
+    checkpoint: CheckpointId,
+    state: Vec<u8>,
+    unconfirmed: BTreeSet<OperatorEventId>,
 }
 
 /// See the module.
@@ -93,11 +106,17 @@ pub struct OperatorCoordinatorHolder {
     epoch: LeaderEpoch,
     defects: DefectSet,
     generation: u32,
-    subtasks: Vec<Subtask>,
+    /// One a subtask: that of its current execution, or of the one to come.
+    gateways: Vec<SubtaskGateway>,
+    /// Those of executions that were reset; only Flink keeps them.
+    retired: BTreeMap<ExecutionAttemptId, SubtaskGateway>,
     event_next: u64,
     /// Sent or blocked, and not confirmed.
     unconfirmed: BTreeMap<OperatorEventId, ExecutionAttemptId>,
-    checkpoints: BTreeMap<CheckpointId, CoordinatorCheckpoint>,
+    /// Those among them that no further checkpoint waits for; only Flink has any.
+    awaited_once: BTreeSet<OperatorEventId>,
+    /// In the order of their closes.
+    awaiting: Vec<AwaitingEvents>,
     /// `FailJob` was signalled; it acts once until the next reset (FACT 31).
     job_failed: bool,
 }
@@ -110,8 +129,16 @@ impl OperatorCoordinatorHolder {
     #[must_use]
     pub fn new(config: &SharedJobConfig, operator: OperatorUid, epoch: LeaderEpoch) -> Self {
         let vertex = super::vertex_of(config, operator);
-        debug_assert!(vertex.parallelism > 0, "a vertex has subtasks");
         debug_assert!(epoch > LeaderEpoch(0), "a leader has an epoch");
+        let gateways = (0..vertex.parallelism).map(|subtask| {
+            SubtaskGateway::new(ExecutionAttemptId {
+                vertex: vertex.operator,
+                subtask: SubtaskIndex(subtask),
+                attempt: AttemptNumber(0),
+            })
+        });
+        let gateways: Vec<SubtaskGateway> = gateways.collect();
+        debug_assert!(!gateways.is_empty(), "a vertex has subtasks");
         Self {
             operator,
             vertex: vertex.operator,
@@ -119,10 +146,12 @@ impl OperatorCoordinatorHolder {
             epoch,
             defects: config.defects,
             generation: 0,
-            subtasks: vec![Subtask::default(); vertex.parallelism as usize],
+            gateways,
+            retired: BTreeMap::new(),
             event_next: 0,
             unconfirmed: BTreeMap::new(),
-            checkpoints: BTreeMap::new(),
+            awaited_once: BTreeSet::new(),
+            awaiting: Vec::new(),
             job_failed: false,
         }
     }
@@ -136,7 +165,29 @@ impl OperatorCoordinatorHolder {
     /// How many events its gateways keep back, for bounds on memory.
     #[must_use]
     pub fn blocked_event_count(&self) -> usize {
-        self.gateways().map(|gateway| gateway.blocked_events().count()).sum()
+        self.gateways
+            .iter()
+            .chain(self.retired.values())
+            .map(|gateway| gateway.blocked_events().count())
+            .sum()
+    }
+
+    /// Which coordinator it holds, counted from 1; 0 before the start. Mail of an older one is not heard.
+    #[must_use]
+    pub const fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The gateways that checkpoints mark and close, one a subtask; none without checkpointing (FACT 33).
+    #[must_use]
+    pub fn marked_gateways(&self) -> &[SubtaskGateway] {
+        if self.checkpointing { &self.gateways } else { &[] }
+    }
+
+    /// How many events the next checkpoint would wait for.
+    #[must_use]
+    pub fn unconfirmed_count(&self) -> usize {
+        self.unconfirmed.len() - self.awaited_once.len()
     }
 
     /// Starts the first coordinator of this term.
@@ -155,15 +206,17 @@ impl OperatorCoordinatorHolder {
         out: &mut Outbox,
     ) {
         let Some(index) = self.index_of(attempt.subtask_id()) else { return };
-        if attempt.attempt < self.subtasks[index].attempt_min || self.is_current(attempt) {
+        let current = &self.gateways[index];
+        if attempt.attempt < current.attempt().attempt
+            || self.is_ready(attempt)
+            || (current.attempt() == attempt && current.standing() != AttemptStanding::Running)
+        {
             return;
         }
-        // A reset that came before this one was usable may have let an older one slip in.
-        if let Some(older) = self.subtasks[index].gateway.take() {
-            self.forget_events_to(older.attempt(), out);
+        if attempt != current.attempt() {
+            self.replace_gateway(index, attempt.attempt, out);
         }
-        let gateway = Some(SubtaskGateway::new(attempt, task_manager));
-        self.subtasks[index] = Subtask { gateway, attempt_min: attempt.attempt };
+        self.gateways[index].set_ready(task_manager);
         debug_assert!(self.is_running(attempt));
         self.mail(CoordinatorMail::ExecutionAttemptReady(attempt), out);
     }
@@ -191,69 +244,87 @@ impl OperatorCoordinatorHolder {
         }
     }
 
-    /// The subtask is going to restore `restored`: forget its gateway and all its events, then tell the coordinator.
-    pub fn subtask_reset(&mut self, subtask: SubtaskId, restored: Option<CheckpointId>, out: &mut Outbox) {
+    /// The subtask is going to restore `restored` in the execution `next`: forget its gateway and all its events, then
+    /// tell the coordinator.
+    pub fn subtask_reset(
+        &mut self,
+        subtask: SubtaskId,
+        next: AttemptNumber,
+        restored: Option<CheckpointId>,
+        out: &mut Outbox,
+    ) {
         let Some(index) = self.index_of(subtask) else { return };
-        if let Some(gateway) = self.subtasks[index].gateway.take() {
-            self.subtasks[index].attempt_min = AttemptNumber(gateway.attempt().attempt.0 + 1);
-            self.forget_events_to(gateway.attempt(), out);
-        }
-        debug_assert!(self.unconfirmed.values().all(|attempt| attempt.subtask_id() != subtask));
+        self.replace_gateway(index, next, out);
         self.mail(CoordinatorMail::SubtaskReset { subtask, restored }, out);
     }
 
-    /// Global failover: a new coordinator takes over, and what the old one still says is dropped.
-    pub fn reset_to_checkpoint(&mut self, restored: Option<(CheckpointId, Vec<u8>)>, out: &mut Outbox) {
-        debug_assert!(self.generation > 0, "started before it is reset");
+    /// Global failover: a new coordinator takes over, and what the old one still says is dropped. `next` names the
+    /// execution to come of each subtask.
+    pub fn reset_to_checkpoint(
+        &mut self,
+        next: &[AttemptNumber],
+        restored: Option<(CheckpointId, Vec<u8>)>,
+        out: &mut Outbox,
+    ) {
+        debug_assert_eq!(next.len(), self.gateways.len(), "one a subtask");
         self.generation += 1;
-        for subtask in &mut self.subtasks {
-            if let Some(gateway) = subtask.gateway.take() {
-                subtask.attempt_min = AttemptNumber(gateway.attempt().attempt.0 + 1);
-            }
+        if self.defects.has(Defect::DeadExecutionsAreSent) {
+            self.open_gateways_for_all(out);
+        } else {
+            self.unconfirmed.clear();
+            self.awaiting.clear();
         }
-        self.unconfirmed.clear();
-        self.checkpoints.clear();
+        for (index, next) in next.iter().enumerate() {
+            self.replace_gateway(index, *next, out);
+        }
         self.job_failed = false;
         self.mail(CoordinatorMail::Start { generation: self.generation, restored }, out);
     }
 
-    /// Passes an event on to the coordinator, unless it comes from an execution that is over.
+    /// A new gateway, nothing marked and nothing closed (FACT 24). The old one's events are forgotten.
+    fn replace_gateway(&mut self, index: usize, next: AttemptNumber, out: &mut Outbox) {
+        let old = self.gateways[index].attempt();
+        debug_assert!(next >= old.attempt, "executions are counted up");
+        let new = SubtaskGateway::new(ExecutionAttemptId { attempt: next, ..old });
+        let replaced = std::mem::replace(&mut self.gateways[index], new);
+        if self.defects.has(Defect::OldGatewayOutlivesReset) {
+            self.retired.insert(old, replaced);
+        } else {
+            self.forget_events_to(old, out);
+        }
+    }
+
+    /// Passes an event on to the coordinator. The job master has seen to it that the execution is heard.
     pub fn handle_event_from_operator(
         &mut self,
         attempt: ExecutionAttemptId,
         event: ReaderEvent,
         out: &mut Outbox,
     ) {
-        if attempt.vertex != self.vertex {
-            return;
-        }
-        if self.is_running(attempt) || self.defects.has(Defect::OldAttemptAccepted) {
+        if attempt.vertex == self.vertex {
             self.mail(CoordinatorMail::FromReader { attempt, event }, out);
         }
     }
 
-    /// Triggers the coordinator's part of a checkpoint: marks the gateways, asks the coordinator (FACT 9). When the
-    /// identifier is not above the latest one, the checkpoint and the job fail instead (FACT 15).
-    pub fn checkpoint(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        debug_assert!(self.checkpointing, "without checkpointing nobody triggers");
-        debug_assert!(self.generation > 0, "started before a checkpoint");
-        let regressed = self
-            .subtasks
-            .iter_mut()
-            .filter_map(|subtask| subtask.gateway.as_mut())
-            .find_map(|gateway| gateway.mark(checkpoint).err());
-        self.checkpoints.insert(checkpoint, CoordinatorCheckpoint::Snapshotting);
-        if let Some(error) = regressed {
-            self.mail_self(
-                CoordinatorToMain::CheckpointResult { checkpoint, state: Err(error.to_string()) },
-                out,
-            );
-            self.mail_self(CoordinatorToMain::FailJob { cause: error.to_string() }, out);
-            return;
+    /// Triggers the coordinator's part of a checkpoint: marks the gateways, asks the coordinator (FACT 9).
+    ///
+    /// # Errors
+    /// When the identifier is not above the latest one: the checkpoint and the job are to fail, and the coordinator is not
+    /// asked (FACT 15). Gateways with a lower index may be marked.
+    pub fn checkpoint(
+        &mut self,
+        checkpoint: CheckpointId,
+        out: &mut Outbox,
+    ) -> Result<(), RegressingCheckpoint> {
+        if self.checkpointing {
+            for gateway in &mut self.gateways {
+                gateway.mark(checkpoint)?;
+            }
         }
-        let marked = EventKind::GatewaysMarked { operator: self.operator, checkpoint };
-        out.emit(marked);
+        debug_assert!(self.marked_gateways().iter().all(|gateway| gateway.can_close(checkpoint)));
+        out.emit(EventKind::GatewaysMarked { operator: self.operator, checkpoint });
         self.mail(CoordinatorMail::Checkpoint(checkpoint), out);
+        Ok(())
     }
 
     /// Mail of the coordinator, or of the holder to itself. That of an older generation is dropped.
@@ -273,8 +344,11 @@ impl OperatorCoordinatorHolder {
             CoordinatorToMain::CheckpointResult { checkpoint, state: Ok(state) } => {
                 self.close_gateways(checkpoint, state, out, signals);
             }
-            CoordinatorToMain::CheckpointResult { checkpoint, state: Err(reason) } => {
-                self.fail_checkpoint(checkpoint, reason, signals);
+            CoordinatorToMain::CheckpointResult { checkpoint, state: Err(error) } => {
+                self.signal_failure(checkpoint, CheckpointFailure::Coordinator(error), signals);
+            }
+            CoordinatorToMain::EventsForgotten(checkpoint) => {
+                self.fail_awaiting(|awaiting| awaiting.checkpoint == checkpoint, signals)
             }
             CoordinatorToMain::FailJob { cause } => {
                 if !std::mem::replace(&mut self.job_failed, true) {
@@ -298,6 +372,7 @@ impl OperatorCoordinatorHolder {
         let Some(attempt) = self.unconfirmed.remove(&id) else {
             return;
         };
+        self.awaited_once.remove(&id);
         if outcome == DeliveryOutcome::Delivered || self.defects.has(Defect::EventLossIgnored) {
             self.confirm(id, signals);
             return;
@@ -308,44 +383,76 @@ impl OperatorCoordinatorHolder {
                 format!("An OperatorEvent from an OperatorCoordinator to a task was lost: {id} to {attempt}");
             signals.push(HolderSignal::FailSubtask { attempt, cause });
         }
-        for checkpoint in self.checkpoints_awaiting(id) {
-            let reason = format!("{id} to {attempt} was not received");
-            self.fail_checkpoint(checkpoint, reason, signals);
-        }
+        self.fail_awaiting(|awaiting| awaiting.unconfirmed.contains(&id), signals);
     }
 
     /// The subtask acknowledged a checkpoint: its gateway opens, no other (FACT 12).
+    ///
+    /// # Errors
+    /// With Flink's quirks: when that gateway never saw the checkpoint, or there is none.
     pub fn acknowledge_checkpoint(
         &mut self,
         checkpoint: CheckpointId,
         attempt: ExecutionAttemptId,
         out: &mut Outbox,
-    ) {
-        if self.is_current(attempt) {
-            self.open_gateway(attempt.subtask, checkpoint, out);
+    ) -> Result<(), GatewayError> {
+        let index = attempt.subtask.0 as usize;
+        if index >= self.marked_gateways().len() {
+            return Err(GatewayError::NoGateway(attempt.subtask));
         }
+        if self.is_current(attempt) { self.open_gateway(index, checkpoint, out) } else { Ok(()) }
     }
 
     /// The checkpoint is complete: opens all gateways, then tells the coordinator (FACT 12).
-    pub fn notify_checkpoint_complete(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        self.open_gateways(checkpoint, out);
-        self.checkpoints.remove(&checkpoint);
+    ///
+    /// # Errors
+    /// With Flink's quirks: when a gateway never saw the checkpoint. The coordinator is not told then (FACT 27).
+    pub fn notify_checkpoint_complete(
+        &mut self,
+        checkpoint: CheckpointId,
+        out: &mut Outbox,
+    ) -> Result<(), GatewayError> {
+        self.open_gateways(checkpoint, out)?;
         self.mail(CoordinatorMail::NotifyCheckpointComplete(checkpoint), out);
+        Ok(())
     }
 
     /// The checkpoint is aborted: opens all gateways, then tells the coordinator (FACT 12).
-    pub fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
+    ///
+    /// # Errors
+    /// As [`Self::notify_checkpoint_complete`].
+    pub fn notify_checkpoint_aborted(
+        &mut self,
+        checkpoint: CheckpointId,
+        out: &mut Outbox,
+    ) -> Result<(), GatewayError> {
         if !self.defects.has(Defect::GatewayStaysClosedOnAbort) {
-            self.open_gateways(checkpoint, out);
+            self.open_gateways(checkpoint, out)?;
         }
-        self.checkpoints.remove(&checkpoint);
         self.mail(CoordinatorMail::NotifyCheckpointAborted(checkpoint), out);
+        Ok(())
+    }
+
+    /// The checkpoint that is being triggered is given up: each gateway opens for the highest one that it is marked for.
+    /// The coordinator is not told.
+    ///
+    /// # Errors
+    /// None: what is marked was seen.
+    pub fn abort_current_triggering(&mut self, out: &mut Outbox) -> Result<(), GatewayError> {
+        for index in 0..self.marked_gateways().len() {
+            let last = self.gateways[index].marked().next_back();
+            if let Some(last) = last {
+                self.open_gateway(index, last, out)?;
+            }
+        }
+        Ok(())
     }
 
     /// The barriers of a checkpoint are injected. Nothing to do: a gateway opens at its own subtask's acknowledgement.
     pub fn barriers_injected(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
         if self.defects.has(Defect::GatewayOpensAtInjection) {
-            self.open_gateways(checkpoint, out);
+            let opened = self.open_gateways(checkpoint, out);
+            debug_assert_eq!(opened, Ok(()), "whose barriers go out was marked");
         }
     }
 
@@ -355,31 +462,39 @@ impl OperatorCoordinatorHolder {
         token.0 >> TOKEN_EVENT_BITS == self.operator.0 as u64
     }
 
-    fn gateways(&self) -> impl Iterator<Item = &SubtaskGateway> {
-        self.subtasks.iter().filter_map(|subtask| subtask.gateway.as_ref())
-    }
-
     fn index_of(&self, subtask: SubtaskId) -> Option<usize> {
         let index = subtask.subtask.0 as usize;
-        (subtask.vertex == self.vertex && index < self.subtasks.len()).then_some(index)
+        (subtask.vertex == self.vertex && index < self.gateways.len()).then_some(index)
     }
 
+    /// The gateway of an execution, also of a retired one.
     fn gateway_mut(&mut self, attempt: ExecutionAttemptId) -> Option<&mut SubtaskGateway> {
         let index = self.index_of(attempt.subtask_id())?;
-        self.subtasks[index].gateway.as_mut().filter(|gateway| gateway.attempt() == attempt)
+        if self.gateways[index].attempt() == attempt {
+            return Some(&mut self.gateways[index]);
+        }
+        self.retired.get_mut(&attempt)
     }
 
     fn gateway(&self, attempt: ExecutionAttemptId) -> Option<&SubtaskGateway> {
         let index = self.index_of(attempt.subtask_id())?;
-        self.subtasks[index].gateway.as_ref().filter(|gateway| gateway.attempt() == attempt)
+        let current = &self.gateways[index];
+        if current.attempt() == attempt { Some(current) } else { self.retired.get(&attempt) }
     }
 
     fn is_current(&self, attempt: ExecutionAttemptId) -> bool {
-        self.gateway(attempt).is_some()
+        self.index_of(attempt.subtask_id()).is_some_and(|index| self.gateways[index].attempt() == attempt)
+    }
+
+    fn is_ready(&self, attempt: ExecutionAttemptId) -> bool {
+        self.gateway(attempt).is_some_and(|gateway| gateway.task_manager().is_some())
     }
 
     fn is_running(&self, attempt: ExecutionAttemptId) -> bool {
-        self.gateway(attempt).is_some_and(|gateway| gateway.standing() == AttemptStanding::Running)
+        let is_running = |gateway: &SubtaskGateway| {
+            gateway.task_manager().is_some() && gateway.standing() == AttemptStanding::Running
+        };
+        self.gateway(attempt).is_some_and(is_running)
     }
 
     fn mail(&self, mail: CoordinatorMail, out: &mut Outbox) {

@@ -1,41 +1,58 @@
 //! `SourceCoordinator`: the logical thread in which an enumerator lives.
 //!
 //! Everything from the readers and everything from the main thread comes through one inbox and is handled in the order
-//! of arrival (FACT 34). At a checkpoint the tracker files first and the enumerator snapshots then (FACT 35), so that
-//! an assignment is either in the enumerator's state, or filed at or below that checkpoint and thus in some reader's.
-//! At a completion the tracker drops first (FACT 37). What an enumerator throws fails the job, except in its snapshot,
-//! where it fails the checkpoint (FACT 38).
+//! of arrival (FACT 34). At a checkpoint the enumerator snapshots first and the tracker files then, so that an assignment
+//! is either in the enumerator's state, or filed at or below that checkpoint and thus in some reader's: also one that the
+//! enumerator makes inside its snapshot, which Flink gets wrong by filing first (FACTS 35, 36). At a completion the tracker
+//! drops first (FACT 37). What an enumerator throws fails the job, except in its snapshot, where it fails the checkpoint
+//! (FACT 38).
+//!
+//! In a batch job the snapshot is for [`CheckpointId::BATCH`]: nothing is filed, and the state holds the tracker's, as no
+//! reader's state will ever hold what was assigned.
 //!
 //! What was refused: to give splits back when a subtask *fails*. Which checkpoint it restores is not known then.
 
+mod checkpoints;
 mod context;
+mod reader_events;
 #[cfg(test)]
 mod tests;
 
+use super::coordinator_error::CoordinatorError;
+use super::split_assignment_tracker::SplitAssignmentTracker;
 use crate::actor::Outbox;
-use crate::api::source::{EnumeratorContext, EnumeratorPort, UserError};
+use crate::api::source::{EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
 use crate::api::source_state;
-use crate::connectors::range_source::range_enumerator;
-use crate::defects::Defect;
+use crate::connectors::range_source::range_enumerators;
+use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::*;
 use crate::message::*;
+use crate::records::SplitPosition;
 use context::{ContextCall, SourceCoordinatorContext};
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct SourceCoordinator {
-    config: SharedJobConfig,
     operator: OperatorUid,
+    parallelism: u32,
+    defects: DefectSet,
+    enumerators: Arc<dyn EnumeratorFactory>,
+    started: bool,
+    /// What the enumerator was restored from, and the splits that it held.
+    restored: Option<(CheckpointId, Vec<SplitPosition>)>,
     enumerator: Option<Box<dyn EnumeratorPort>>,
     context: SourceCoordinatorContext,
 }
 
 impl Hash for SourceCoordinator {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // The configuration never changes within a run.
+        // The configuration never changes within a run, and what was restored is in the enumerator.
         self.operator.hash(hasher);
+        self.started.hash(hasher);
         self.enumerator.hash(hasher);
         self.context.hash(hasher);
     }
@@ -47,10 +64,54 @@ impl SourceCoordinator {
     /// # Panics
     /// When the job has no such source.
     #[must_use]
-    pub fn new(config: SharedJobConfig, operator: OperatorUid) -> Self {
-        let parallelism = super::vertex_of(&config, operator).parallelism;
-        let context = SourceCoordinatorContext::new(operator, 0, parallelism);
-        Self { config, operator, enumerator: None, context }
+    pub fn new(config: &SharedJobConfig, operator: OperatorUid) -> Self {
+        let vertex = super::vertex_of(config, operator);
+        let enumerators = range_enumerators(vertex, config.defects);
+        Self::with_enumerators(operator, vertex.parallelism, config.defects, enumerators)
+    }
+
+    /// A coordinator of any source, that waits for its `Start`. `parallelism` is at least 1.
+    #[must_use]
+    pub fn with_enumerators(
+        operator: OperatorUid,
+        parallelism: u32,
+        defects: DefectSet,
+        enumerators: Arc<dyn EnumeratorFactory>,
+    ) -> Self {
+        let context = SourceCoordinatorContext::new(operator, 0, parallelism, defects);
+        Self {
+            operator,
+            parallelism,
+            defects,
+            enumerators,
+            started: false,
+            restored: None,
+            enumerator: None,
+            context,
+        }
+    }
+
+    /// Whether it was started since it was last reset.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// The assignments that it would give back.
+    #[must_use]
+    pub const fn tracker(&self) -> &SplitAssignmentTracker {
+        &self.context.tracker
+    }
+
+    /// The attempts that are registered, by subtask; subtasks without one are left out.
+    pub fn registered_attempts(&self) -> impl Iterator<Item = (SubtaskIndex, &BTreeSet<AttemptNumber>)> {
+        self.context.registered_attempts()
+    }
+
+    /// Whether the context has had anything to do with a gateway or a latch yet (FACT 43).
+    #[must_use]
+    pub const fn is_context_touched(&self) -> bool {
+        self.context.is_touched()
     }
 
     /// How many assignments its tracker remembers, for bounds on memory.
@@ -62,7 +123,15 @@ impl SourceCoordinator {
     /// Handles one piece of mail.
     pub fn handle(&mut self, mail: CoordinatorMail, out: &mut Outbox) {
         match mail {
-            CoordinatorMail::Start { generation, restored } => self.start(generation, restored, out),
+            CoordinatorMail::Start { generation, restored } => {
+                for call in self.context.async_calls() {
+                    out.cancel_timer(Timer::AsyncCall(call));
+                }
+                match self.reset_to_checkpoint(generation, restored) {
+                    Ok(()) => self.start(out),
+                    Err(error) => self.context.fail_job(error, out),
+                }
+            }
             CoordinatorMail::FromReader { attempt, event } => self.on_reader_event(attempt, event, out),
             CoordinatorMail::ExecutionAttemptReady(attempt) => self.context.attempt_ready(attempt),
             CoordinatorMail::ExecutionAttemptFailed { attempt, last_completed } => {
@@ -85,63 +154,91 @@ impl SourceCoordinator {
                     enumerator.notify_checkpoint_aborted(checkpoint, context)
                 });
             }
-            CoordinatorMail::Timer(timer) => debug_assert!(false, "a source coordinator sets no {timer:?}"),
-        }
-    }
-
-    /// A new coordinator: an empty tracker, nobody registered, the enumerator created or restored (FACT 47).
-    fn start(&mut self, generation: u32, restored: Option<(CheckpointId, Vec<u8>)>, out: &mut Outbox) {
-        debug_assert!(generation > self.context.generation(), "generations rise");
-        if let Some(Err(error)) = self.enumerator.take().map(|mut replaced| replaced.close()) {
-            tracing::warn!(operator = self.operator.0, %error, "closing the replaced enumerator failed");
-        }
-        let vertex = super::vertex_of(&self.config, self.operator);
-        self.context = SourceCoordinatorContext::new(self.operator, generation, vertex.parallelism);
-        let state = restored.as_ref().map(|(_, state)| state.as_slice());
-        let held = state.map_or_else(|| Ok(Vec::new()), source_state::enumerator_splits_held);
-        let made = held.and_then(|held| Ok((held, range_enumerator(vertex, self.config.defects, state)?)));
-        match made {
-            Ok((pending, enumerator)) => {
-                self.enumerator = Some(enumerator);
-                out.emit(EventKind::EnumeratorStarted {
-                    pending,
-                    restored: restored.map(|(checkpoint, _)| checkpoint),
-                });
-                self.call(out, |enumerator, context| enumerator.start(context));
+            CoordinatorMail::AsyncResult { generation, call, result } => {
+                if generation == self.context.generation() {
+                    self.call(out, |enumerator, context| {
+                        enumerator.handle_async_result(call, result, context)
+                    });
+                }
             }
-            Err(error) => self.context.fail_job(format!("the enumerator cannot be restored: {error}"), out),
+            CoordinatorMail::Timer(timer) => self.on_timer(timer, out),
         }
     }
 
-    fn on_reader_event(&mut self, attempt: ExecutionAttemptId, event: ReaderEvent, out: &mut Outbox) {
-        debug_assert_eq!(attempt.vertex, self.operator, "the holder passes on what is its own");
-        let subtask = attempt.subtask;
-        out.emit(EventKind::ReaderEventArrived { attempt });
-        match event {
-            ReaderEvent::Register { reported } => {
-                if let Err(error) = self.context.register(attempt) {
-                    self.context.fail_job(error.message, out);
+    /// A worker runs what it was asked for, and mails what came of it: other mail may be handled in between.
+    fn on_timer(&mut self, timer: Timer, out: &mut Outbox) {
+        let Timer::AsyncCall(call) = timer else {
+            debug_assert!(false, "a source coordinator sets no {timer:?}");
+            return;
+        };
+        if !self.context.async_call_due(call, out) {
+            return;
+        }
+        if let Some(enumerator) = self.enumerator.as_mut() {
+            let result = enumerator.run_async(call);
+            self.context.mail_async_result(call, result, out);
+        }
+    }
+
+    /// A new coordinator that is not started: an empty tracker, nobody registered, the enumerator restored, or none yet
+    /// (FACT 47). The old one is closed.
+    ///
+    /// # Errors
+    /// When the state is wrong, or user code throws. The job is to fail then.
+    pub fn reset_to_checkpoint(
+        &mut self,
+        generation: u32,
+        restored: Option<(CheckpointId, Vec<u8>)>,
+    ) -> Result<(), CoordinatorError> {
+        debug_assert!(generation > self.context.generation(), "generations rise");
+        self.close();
+        self.context =
+            SourceCoordinatorContext::new(self.operator, generation, self.parallelism, self.defects);
+        self.restored = None;
+        let Some((checkpoint, stored)) = restored else { return Ok(()) };
+        let state = self.restored_state(checkpoint, stored)?;
+        let held = source_state::enumerator_splits_held(&state)?;
+        self.restored = Some((checkpoint, held));
+        self.enumerator = Some(self.enumerators.restore(&state).map_err(CoordinatorError::Enumerator)?);
+        Ok(())
+    }
+
+    /// Starts it: creates the enumerator unless one was restored, and starts that (FACTS 34, 49).
+    pub fn start(&mut self, out: &mut Outbox) {
+        debug_assert!(!self.started, "started once");
+        self.started = true;
+        if self.enumerator.is_none() {
+            match self.enumerators.create() {
+                Ok(enumerator) => self.enumerator = Some(enumerator),
+                Err(error) => {
+                    self.context.fail_job(CoordinatorError::Enumerator(error), out);
                     return;
                 }
-                out.emit(EventKind::ReaderRegistered {
-                    attempt,
-                    reported: source_state::positions(&reported),
-                });
-                self.call(out, |enumerator, context| enumerator.add_reader(subtask, reported, context));
-            }
-            ReaderEvent::RequestSplit => {
-                out.emit(EventKind::SplitRequested { attempt });
-                // Whoever was told that there is nothing more is not heard any more (FACT 42).
-                if !self.context.is_told_no_more_splits(subtask) {
-                    self.call(out, |enumerator, context| enumerator.handle_split_request(subtask, context));
-                }
-            }
-            ReaderEvent::Custom(event) => {
-                self.call(out, |enumerator, context| {
-                    enumerator.handle_source_event(subtask, &event, context)
-                });
             }
         }
+        let (restored, pending) = self.restored.take().unzip();
+        out.emit(EventKind::EnumeratorStarted { pending: pending.unwrap_or_default(), restored });
+        self.call(out, |enumerator, context| enumerator.start(context));
+    }
+
+    /// Closes the enumerator, if it was started. What it throws is logged, nothing else.
+    pub fn close(&mut self) {
+        let enumerator = self.enumerator.take();
+        let was_started = std::mem::take(&mut self.started);
+        let closed = enumerator.filter(|_| was_started).map(|mut enumerator| enumerator.close());
+        if let Some(Err(error)) = closed {
+            tracing::warn!(operator = self.operator.0, %error, "closing the enumerator failed");
+        }
+    }
+
+    /// Calls the context on behalf of another thread: Flink hands such a call over to the coordinator's thread and waits,
+    /// and an exception goes back to the caller, not to the job.
+    pub fn with_context<T>(
+        &mut self,
+        out: &mut Outbox,
+        call: impl FnOnce(&mut dyn EnumeratorContext) -> T,
+    ) -> T {
+        call(&mut ContextCall { context: &mut self.context, out })
     }
 
     /// The reader is unregistered and its gateway gone; nothing is given back yet (FACT 46).
@@ -152,7 +249,7 @@ impl SourceCoordinator {
         out: &mut Outbox,
     ) {
         self.context.attempt_failed(attempt);
-        if self.config.defects.has(Defect::GivenBackAtFailure) {
+        if self.defects.has(Defect::GivenBackAtFailure) {
             self.give_back(attempt.subtask_id(), last_completed, out);
         }
     }
@@ -160,8 +257,7 @@ impl SourceCoordinator {
     /// Forgets the reader, its gateway and its latch, then gives back what is later than the restored checkpoint: always,
     /// also nothing (FACT 46).
     fn on_subtask_reset(&mut self, subtask: SubtaskId, restored: Option<CheckpointId>, out: &mut Outbox) {
-        let latch_kept = self.config.defects.has(Defect::NoMoreSplitsLatchKept);
-        self.context.subtask_reset(subtask.subtask, latch_kept);
+        self.context.subtask_reset(subtask.subtask);
         self.give_back(subtask, restored, out);
     }
 
@@ -169,38 +265,15 @@ impl SourceCoordinator {
         debug_assert_eq!(subtask.vertex, self.operator);
         let mut splits =
             self.context.tracker.get_and_remove_uncheckpointed_assignment(subtask.subtask, restored);
-        if self.config.defects.has(Defect::TrackerReturnsNothing) {
+        if self.defects.has(Defect::TrackerReturnsNothing) {
             splits.clear();
         }
         out.emit(EventKind::SplitsGivenBack { subtask, restored, splits: source_state::positions(&splits) });
         self.call(out, |enumerator, context| enumerator.add_splits_back(splits, subtask.subtask, context));
     }
 
-    /// The tracker files, then the enumerator snapshots, then the main thread hears of it (FACT 35).
-    fn on_checkpoint(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        self.context.tracker.on_checkpoint(checkpoint);
-        out.emit(EventKind::AssignmentsFiled { checkpoint });
-        let Some(enumerator) = self.enumerator.as_mut() else {
-            let state = Err(NOT_STARTED.to_owned());
-            self.context.mail_main(CoordinatorToMain::CheckpointResult { checkpoint, state }, out);
-            self.context.fail_job(NOT_STARTED.to_owned(), out);
-            return;
-        };
-        let snapshot = enumerator.snapshot_state(checkpoint).and_then(|state| {
-            let pending = source_state::enumerator_splits_held(&state)?;
-            Ok((state, pending))
-        });
-        let state = match snapshot {
-            Ok((state, pending)) => {
-                out.emit(EventKind::EnumeratorSnapshotTaken { checkpoint, pending });
-                Ok(state)
-            }
-            Err(error) => Err(format!("Failed to checkpoint SplitEnumerator: {error}")),
-        };
-        self.context.mail_main(CoordinatorToMain::CheckpointResult { checkpoint, state }, out);
-    }
-
-    /// Calls the enumerator; what it throws fails the job (FACTS 38, 49).
+    /// Calls the enumerator; what it throws fails the job (FACTS 38, 49). Without an enumerator the start has failed, and
+    /// the job with it.
     fn call(
         &mut self,
         out: &mut Outbox,
@@ -209,14 +282,13 @@ impl SourceCoordinator {
         let result = match self.enumerator.as_mut() {
             Some(enumerator) => {
                 callback(enumerator.as_mut(), &mut ContextCall { context: &mut self.context, out: &mut *out })
+                    .map_err(CoordinatorError::Enumerator)
             }
-            None => Err(UserError::new(NOT_STARTED)),
+            None if self.started => Ok(()),
+            None => Err(CoordinatorError::NotStarted),
         };
         if let Err(error) = result {
-            self.context.fail_job(error.message, out);
+            self.context.fail_job(error, out);
         }
     }
 }
-
-/// What mail before the start is answered with (FACT 49).
-const NOT_STARTED: &str = "The coordinator has not started yet";

@@ -9,8 +9,11 @@
 //! ```
 //!
 //! Several checkpoints may be under way. A new event goes to the list of the *highest* closed one (FACT 11); opening one
-//! that is not the lowest moves its list to the next lower one and sends nothing (FACT 13). A gateway that does not know a
-//! checkpoint answers 'nothing', where Flink throws in the main thread and leaves the gateways half opened (FACT 27).
+//! that is not the lowest moves its list to the next lower one and sends nothing (FACT 13). A checkpoint that a gateway
+//! never saw is an error (FACT 27); what that means is the holder's to say.
+//!
+//! A gateway is made when its execution is known, and is *ready* once that says where it runs (FACT 8). What comes before
+//! is marked and closed like any other, so that a checkpoint finds all gateways alike.
 
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorEventId, ProcessAddress};
 use crate::message::OperatorEvent;
@@ -23,6 +26,16 @@ pub struct RegressingCheckpoint {
     /// The latest that was marked.
     pub latest: CheckpointId,
     /// The one that should be.
+    pub checkpoint: CheckpointId,
+}
+
+/// Opening for a checkpoint that is above every one that was marked (FACT 14).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("Trying to open a gateway for the unseen {checkpoint}, the latest known is {latest:?}")]
+pub struct UnseenCheckpoint {
+    /// The latest that was marked.
+    pub latest: Option<CheckpointId>,
+    /// The one that should be opened.
     pub checkpoint: CheckpointId,
 }
 
@@ -46,24 +59,27 @@ pub enum AttemptStanding {
     Finished,
 }
 
+/// An event that is kept back, with its number.
+pub type BlockedEvent = (OperatorEventId, OperatorEvent);
+
 /// The gateway of one execution; see the module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SubtaskGateway {
     attempt: ExecutionAttemptId,
-    task_manager: ProcessAddress,
+    task_manager: Option<ProcessAddress>,
     standing: AttemptStanding,
     latest_marked: Option<CheckpointId>,
     marked: BTreeSet<CheckpointId>,
-    blocked: BTreeMap<CheckpointId, Vec<(OperatorEventId, OperatorEvent)>>,
+    blocked: BTreeMap<CheckpointId, Vec<BlockedEvent>>,
 }
 
 impl SubtaskGateway {
-    /// An open gateway to an execution on a task manager.
+    /// An open gateway to an execution that has not said yet where it runs.
     #[must_use]
-    pub const fn new(attempt: ExecutionAttemptId, task_manager: ProcessAddress) -> Self {
+    pub const fn new(attempt: ExecutionAttemptId) -> Self {
         Self {
             attempt,
-            task_manager,
+            task_manager: None,
             standing: AttemptStanding::Running,
             latest_marked: None,
             marked: BTreeSet::new(),
@@ -77,10 +93,16 @@ impl SubtaskGateway {
         self.attempt
     }
 
-    /// Where the execution runs.
+    /// Where the execution runs; `None` until the gateway is ready.
     #[must_use]
-    pub const fn task_manager(&self) -> ProcessAddress {
+    pub const fn task_manager(&self) -> Option<ProcessAddress> {
         self.task_manager
+    }
+
+    /// The execution runs there: the gateway is ready from here on.
+    pub fn set_ready(&mut self, task_manager: ProcessAddress) {
+        debug_assert_eq!(self.task_manager, None, "an execution starts once");
+        self.task_manager = Some(task_manager);
     }
 
     /// Whether the execution still counts.
@@ -102,13 +124,13 @@ impl SubtaskGateway {
     pub fn mark(&mut self, checkpoint: CheckpointId) -> Result<(), RegressingCheckpoint> {
         if let Some(latest) = self.latest_marked
             && checkpoint <= latest
+            && checkpoint != CheckpointId::BATCH
         {
             return Err(RegressingCheckpoint { latest, checkpoint });
         }
         self.latest_marked = Some(checkpoint);
         self.marked.insert(checkpoint);
-        debug_assert!(!self.blocked.contains_key(&checkpoint), "a new checkpoint has no list yet");
-        debug_assert_eq!(self.marked.last(), Some(&checkpoint), "ids rise");
+        debug_assert!(self.can_close(checkpoint) && self.latest_marked == Some(checkpoint));
         Ok(())
     }
 
@@ -124,7 +146,7 @@ impl SubtaskGateway {
             return false;
         }
         self.blocked.entry(checkpoint).or_default();
-        debug_assert!(self.is_closed_for(checkpoint) && self.latest_marked >= Some(checkpoint));
+        debug_assert!(self.is_closed_for(checkpoint));
         true
     }
 
@@ -151,9 +173,15 @@ impl SubtaskGateway {
 
     /// Opens it for a checkpoint. `None`: it was not closed for it, nothing to tell of. Otherwise the events that go out
     /// now, in order; none when an older checkpoint still holds them (FACT 13).
-    pub fn open(&mut self, checkpoint: CheckpointId) -> Option<Vec<(OperatorEventId, OperatorEvent)>> {
+    ///
+    /// # Errors
+    /// When no checkpoint as high as this one was ever marked. Nothing has changed then.
+    pub fn open(&mut self, checkpoint: CheckpointId) -> Result<Option<Vec<BlockedEvent>>, UnseenCheckpoint> {
+        if self.latest_marked.is_none_or(|latest| latest < checkpoint) {
+            return Err(UnseenCheckpoint { latest: self.latest_marked, checkpoint });
+        }
         self.marked.remove(&checkpoint);
-        let list = self.blocked.remove(&checkpoint)?;
+        let Some(list) = self.blocked.remove(&checkpoint) else { return Ok(None) };
         let released = match self.blocked.range_mut(..checkpoint).next_back() {
             Some((_, lower)) => {
                 lower.extend(list);
@@ -163,7 +191,32 @@ impl SubtaskGateway {
         };
         debug_assert!(!self.is_closed_for(checkpoint) && !self.can_close(checkpoint));
         debug_assert!(released.windows(2).all(|pair| pair[0].0 < pair[1].0), "order is kept");
-        Some(released)
+        Ok(Some(released))
+    }
+
+    /// Opens it for every checkpoint and forgets them all; answers what it kept back, in order (FACT 30).
+    pub fn open_all(&mut self) -> Vec<BlockedEvent> {
+        self.marked.clear();
+        let released: Vec<BlockedEvent> = std::mem::take(&mut self.blocked).into_values().flatten().collect();
+        debug_assert!(released.windows(2).all(|pair| pair[0].0 < pair[1].0), "order is kept");
+        debug_assert_eq!(self.passage(), Passage::Open);
+        released
+    }
+
+    /// The highest checkpoint that was ever marked.
+    #[must_use]
+    pub const fn latest_marked(&self) -> Option<CheckpointId> {
+        self.latest_marked
+    }
+
+    /// The checkpoints that it is marked for, lowest first.
+    pub fn marked(&self) -> impl DoubleEndedIterator<Item = CheckpointId> + '_ {
+        self.marked.iter().copied()
+    }
+
+    /// The checkpoints that it is closed for, lowest first, each with the number of events behind it.
+    pub fn closed(&self) -> impl Iterator<Item = (CheckpointId, usize)> + '_ {
+        self.blocked.iter().map(|(checkpoint, list)| (*checkpoint, list.len()))
     }
 
     /// The numbers of the events that it keeps back, lowest checkpoint first.

@@ -12,6 +12,8 @@ use crate::checkpointing::checkpoint_coordinator::ScheduleStart;
 use crate::checkpointing::pending_checkpoint::{
     Acknowledgement, PendingCheckpoint, PendingPhase, SubtaskPart,
 };
+use crate::coordination::coordinator_error::CoordinatorError;
+use crate::coordination::operator_coordinator_holder::GatewayError;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid};
 use crate::message::{
@@ -55,8 +57,17 @@ impl MainThread {
         let operators: Vec<_> = self.holders.iter().map(|held| held.holder.operator()).collect();
         out.emit(EventKind::CheckpointTriggered { checkpoint });
         self.checkpoints.triggered(PendingCheckpoint::new(checkpoint, &operators, subtasks), out);
-        for held in &mut self.holders {
-            held.holder.checkpoint(checkpoint, out);
+        for at in 0..self.holders.len() {
+            let holder = &mut self.holders[at].holder;
+            if let Err(error) = holder.checkpoint(checkpoint, out) {
+                let (latest, reason) = (error.latest, error.to_string());
+                self.fail_checkpoint(checkpoint, &reason, out);
+                self.fail_globally(
+                    CoordinatorError::RegressingCheckpoint { latest, checkpoint }.to_string(),
+                    out,
+                );
+                return;
+            }
         }
     }
 
@@ -130,7 +141,7 @@ impl MainThread {
         let last = acknowledgement == Acknowledgement::Last;
         out.emit(EventKind::CheckpointAcknowledged { checkpoint, attempt, last });
         for holder in self.holders_of(attempt.vertex) {
-            holder.acknowledge_checkpoint(checkpoint, attempt, out);
+            dropped(holder.acknowledge_checkpoint(checkpoint, attempt, out));
         }
         if last {
             let (completed, subsumed) = self.checkpoints.begin_adding(checkpoint, out);
@@ -167,7 +178,7 @@ impl MainThread {
             return;
         }
         for held in &mut self.holders {
-            held.holder.notify_checkpoint_complete(checkpoint, out);
+            dropped(held.holder.notify_checkpoint_complete(checkpoint, out));
         }
         self.notify_tasks(checkpoint, TaskMessage::NotifyCheckpointComplete, out);
     }
@@ -201,7 +212,7 @@ impl MainThread {
         tracing::debug!(%checkpoint, reason, "aborted");
         out.emit(EventKind::CheckpointAborted { checkpoint, reason: reason.to_owned() });
         for held in &mut self.holders {
-            held.holder.notify_checkpoint_aborted(checkpoint, out);
+            dropped(held.holder.notify_checkpoint_aborted(checkpoint, out));
         }
         self.notify_tasks(checkpoint, TaskMessage::NotifyCheckpointAborted, out);
     }
@@ -251,6 +262,13 @@ impl MainThread {
             }
             self.want_final_checkpoint();
         }
+    }
+}
+
+/// Flink's main thread logs what a turn throws, and goes on with the next.
+fn dropped(result: Result<(), GatewayError>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "dropped by the main thread");
     }
 }
 

@@ -77,6 +77,11 @@ impl Execution {
         Some(ExecutionAttemptId { vertex: self.subtask.vertex, subtask: self.subtask.subtask, attempt })
     }
 
+    /// The execution that its next deployment begins.
+    pub(super) const fn next_attempt(&self) -> AttemptNumber {
+        AttemptNumber(self.attempts)
+    }
+
     /// Deployed, and neither ended nor told to.
     pub(super) const fn is_live(&self) -> bool {
         matches!(self.phase, Phase::Deploying | Phase::Initializing | Phase::Running)

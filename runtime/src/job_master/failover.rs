@@ -292,8 +292,10 @@ impl MainThread {
             self.restart_coordinators(out);
         } else {
             for subtask in &subtasks {
+                let index = self.graph.index_of(*subtask).expect("a failover names subtasks of the job");
+                let next = self.graph.get(index).next_attempt();
                 for holder in self.holders_of(subtask.vertex) {
-                    holder.subtask_reset(*subtask, checkpoint, out);
+                    holder.subtask_reset(*subtask, next, checkpoint, out);
                 }
             }
         }
@@ -303,7 +305,10 @@ impl MainThread {
     fn restart_coordinators(&mut self, out: &mut Outbox) {
         for at in 0..self.holders.len() {
             let restored = self.restored_coordinator(self.holders[at].holder.operator());
-            self.holders[at].holder.reset_to_checkpoint(restored, out);
+            let vertex = self.holders[at].vertex;
+            let executions = self.graph.executions().iter().filter(|one| one.subtask().vertex == vertex);
+            let next: Vec<_> = executions.map(Execution::next_attempt).collect();
+            self.holders[at].holder.reset_to_checkpoint(&next, restored, out);
         }
     }
 }

@@ -195,7 +195,8 @@ impl MainThread {
             | Timer::ReaderWake
             | Timer::FetchDue(_)
             | Timer::StoreTimeout(_)
-            | Timer::CoordinatedEvent => {
+            | Timer::CoordinatedEvent
+            | Timer::AsyncCall(_) => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");
             }
         }
@@ -266,7 +267,8 @@ impl MainThread {
                     self.on_coordinator_completed(operator, checkpoint, state, out);
                 }
                 HolderSignal::CheckpointFailed { operator, checkpoint, reason } => {
-                    self.fail_checkpoint(checkpoint, &format!("{operator}: {reason}"), out);
+                    let reason = format!("the coordinator of {operator}: {reason}");
+                    self.fail_checkpoint(checkpoint, &reason, out);
                 }
                 HolderSignal::FailSubtask { attempt, cause } => {
                     if let Some(index) = self.graph.current(attempt)
@@ -275,7 +277,10 @@ impl MainThread {
                         self.fail_execution(index, cause, true, out);
                     }
                 }
-                HolderSignal::FailJob { cause } => self.fail_globally(cause, out),
+                HolderSignal::FailJob { cause } => self.fail_globally(cause.to_string(), out),
+                HolderSignal::EndProcess { operator, checkpoint } => {
+                    self.end_term(format!("{operator} cannot close all gateways for {checkpoint}"), out);
+                }
             }
         }
     }

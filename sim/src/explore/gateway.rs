@@ -211,7 +211,7 @@ impl Shape {
             }
             Timer::CheckpointTimeout(_) => Treatment::BranchAtMost { budget: TIMEOUTS, times: self.timeouts },
             Timer::CoordinatedEvent => Treatment::BranchAtMost { budget: ROUNDS, times: self.rounds },
-            Timer::RestartDelay(_) => Treatment::Branch,
+            Timer::RestartDelay(_) | Timer::AsyncCall(_) => Treatment::Branch,
             Timer::CheckpointPause => Treatment::AtOnce,
             Timer::HeartbeatCheck
             | Timer::HighAvailabilityTimeout(_)

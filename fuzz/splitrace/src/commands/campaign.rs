@@ -78,7 +78,7 @@ struct CampaignResult {
 
 /// Runs a campaign.
 pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandError> {
-    let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.defects)?;
+    let source = ScenarioSource::new(arguments.scenario.as_deref(), arguments.switches.all())?;
     let folder = arguments.out.as_deref().map(Folder::open).transpose()?;
     let interrupts = Interrupts::listen()?;
     let seeds = seeds(arguments);
@@ -128,7 +128,7 @@ fn drive_until_over(
     let begun = AtomicBool::new(false);
     let is_over = || interrupts.count() > 0 || (begun.load(Ordering::Relaxed) && is_past(Duration::ZERO));
     let stop = || interrupts.count() > 0 || is_past(GRACE);
-    let twice_every = if arguments.defects.contains(&Defect::HashMapOrderLeaks) { 1 } else { TWICE_EVERY };
+    let twice_every = if arguments.switches.all().has(Defect::HashMapOrderLeaks) { 1 } else { TWICE_EVERY };
     let run = |seed| {
         begun.store(true, Ordering::Relaxed);
         digest(source, seed, twice_every, &stop)
@@ -143,7 +143,7 @@ fn result_of(
     wall_time: Duration,
 ) -> CampaignResult {
     let Driven { summary, end, cut_short } = driven;
-    let is_default_draw = arguments.scenario.is_none() && arguments.defects.is_empty();
+    let is_default_draw = arguments.scenario.is_none() && arguments.switches.all().is_empty();
     let judged_for_tameness = is_default_draw && summary.seeds >= SEEDS_MIN;
     CampaignResult {
         first_seed,
@@ -156,7 +156,7 @@ fn result_of(
         events_per_run: summary.role_steps / summary.seeds.max(1),
         failed: summary.failed(),
         failures: failures(&summary, arguments),
-        defects: arguments.defects.iter().map(|defect| judged(*defect, &summary)).collect(),
+        defects: arguments.switches.defects.iter().map(|defect| judged(*defect, &summary)).collect(),
         shortfalls: if judged_for_tameness { shortfalls(&summary) } else { Vec::new() },
         judged_for_tameness,
         files: Vec::new(),
@@ -251,7 +251,7 @@ fn failures(summary: &Summary, arguments: &CampaignArguments) -> Vec<FailureResu
             count: failure.count,
             seed,
             first: failure.sentence.clone(),
-            replay: super::run::replay_command(seed, arguments.scenario.as_deref(), &arguments.defects),
+            replay: super::run::replay_command(seed, arguments.scenario.as_deref(), &arguments.switches),
         }
     };
     let mut failures: Vec<FailureResult> = summary.failures.iter().map(result).collect();

@@ -52,8 +52,8 @@ pub(super) fn execute(arguments: &ReplayArguments) -> Result<Report, CommandErro
         (Some(path), _) => replay_file(path)?,
         (None, seed) => {
             let seed = seed.expect("clap asks for a file or a seed");
-            let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.defects)?;
-            let title = replay_command(seed, arguments.scenario.as_deref(), &arguments.defects);
+            let source = ScenarioSource::new(arguments.scenario.as_deref(), arguments.switches.all())?;
+            let title = replay_command(seed, arguments.scenario.as_deref(), &arguments.switches);
             replay_seed(&source, seed, title)?
         }
     };

@@ -293,6 +293,7 @@ fn tell(reader: &ScriptedReader, subtask: u32, event: ReaderEvent) {
         }
         ReaderEvent::RequestSplit => format!("request({HOST})"),
         ReaderEvent::Custom(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        other => format!("{other:?}"),
     };
     reader.with(|shared| shared.effects.push(Effect::ToCoordinator { e }));
 }

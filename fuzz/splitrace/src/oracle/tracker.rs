@@ -73,8 +73,8 @@ impl TrackerComponent {
     }
 
     fn assign(&mut self, operation: &Operation) -> Result<(), OperationError> {
-        for (subtask, names) in operation.texts_by_index("assign")? {
-            let splits: Vec<SplitPayload> = names.into_iter().map(split_of).collect();
+        for (subtask, names) in operation.assignment()? {
+            let splits: Vec<SplitPayload> = names.iter().map(|name| split_of(name)).collect();
             self.tracker.record_split_assignment(SubtaskIndex(subtask), &splits);
         }
         Ok(())

@@ -5,7 +5,10 @@
 
 use super::facade::{SimpleVersionedSerializer, SourceSplit};
 use super::facade::{Source, SourceReader, SplitEnumerator, SplitEnumeratorContext};
-use super::ports::{EnumeratorContext, EnumeratorPort, InputStatus, ReaderContext, ReaderPort, UserError};
+use super::ports::{
+    AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, InputStatus,
+    ReaderContext, ReaderPort, UserError,
+};
 use crate::api::source_state::{self, EnumeratorState, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -167,6 +170,20 @@ impl<S: Source> EnumeratorAdapter<S> {
     }
 }
 
+/// Makes the enumerators of a typed source.
+#[derive(Clone, Debug)]
+pub struct SourceEnumerators<S>(pub S);
+
+impl<S: Source> EnumeratorFactory for SourceEnumerators<S> {
+    fn create(&self) -> Result<Box<dyn EnumeratorPort>, UserError> {
+        Ok(Box::new(EnumeratorAdapter::create(self.0.clone())))
+    }
+
+    fn restore(&self, state: &[u8]) -> Result<Box<dyn EnumeratorPort>, UserError> {
+        Ok(Box::new(EnumeratorAdapter::restore(self.0.clone(), state)?))
+    }
+}
+
 /// The coordinator's context as the typed enumerator sees it.
 struct TypedContext<'a, S> {
     source: &'a S,
@@ -191,11 +208,11 @@ impl<S: Source> SplitEnumeratorContext<S::Split> for TypedContext<'_, S> {
         let encode =
             |splits: Vec<S::Split>| splits.iter().map(|split| self.source.encode_split(split)).collect();
         let encoded = assignment.into_iter().map(|(subtask, splits)| (subtask, encode(splits))).collect();
-        self.context.assign_splits(encoded)
+        Ok(self.context.assign_splits(encoded)?)
     }
 
     fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
-        self.context.signal_no_more_splits(subtask)
+        Ok(self.context.signal_no_more_splits(subtask)?)
     }
 
     fn send_event_to_source_reader(
@@ -203,7 +220,15 @@ impl<S: Source> SplitEnumeratorContext<S::Split> for TypedContext<'_, S> {
         subtask: SubtaskIndex,
         event: Vec<u8>,
     ) -> Result<(), UserError> {
-        self.context.send_event_to_source_reader(subtask, event)
+        Ok(self.context.send_event_to_source_reader(subtask, event)?)
+    }
+
+    fn call_async(&mut self, call: AsyncCall) {
+        self.context.call_async(call);
+    }
+
+    fn run_in_coordinator_thread(&mut self, call: AsyncCallName) {
+        self.context.run_in_coordinator_thread(call);
     }
 }
 
@@ -253,8 +278,13 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         self.enumerator.add_reader(subtask, reported, &mut TypedContext { source: &self.source, context })
     }
 
-    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<Vec<u8>, UserError> {
-        let (pending, extra) = self.enumerator.snapshot_state(checkpoint)?;
+    fn snapshot_state(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<Vec<u8>, UserError> {
+        let mut context = TypedContext { source: &self.source, context };
+        let (pending, extra) = self.enumerator.snapshot_state(checkpoint, &mut context)?;
         let serializer = self.source.extra_serializer();
         let version =
             u8::try_from(serializer.version()).map_err(|error| UserError::new(error.to_string()))?;
@@ -280,6 +310,20 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
     ) -> Result<(), UserError> {
         self.enumerator
             .notify_checkpoint_aborted(checkpoint, &mut TypedContext { source: &self.source, context })
+    }
+
+    fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        self.enumerator.run_async(call)
+    }
+
+    fn handle_async_result(
+        &mut self,
+        call: AsyncCallName,
+        result: Result<Vec<u8>, UserError>,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        let mut context = TypedContext { source: &self.source, context };
+        self.enumerator.handle_async_result(call, result, &mut context)
     }
 
     fn close(&mut self) -> Result<(), UserError> {

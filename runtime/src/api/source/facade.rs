@@ -4,7 +4,7 @@
 //! splits. An enumerator's snapshot is the splits it holds plus a value of its own, so that whoever audits a checkpoint
 //! can find the splits in it (see [`source_state`](crate::api::source_state)).
 
-use super::ports::{InputStatus, ReaderContext, UserError, cannot_pause};
+use super::ports::{AsyncCall, AsyncCallName, InputStatus, ReaderContext, UserError, cannot_pause};
 use crate::api::source_state::{self, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -175,6 +175,12 @@ pub trait SplitEnumeratorContext<S> {
     /// When the subtask has no gateway.
     fn send_event_to_source_reader(&mut self, subtask: SubtaskIndex, event: Vec<u8>)
     -> Result<(), UserError>;
+
+    /// Has a worker run [`SplitEnumerator::run_async`], once or again and again.
+    fn call_async(&mut self, call: AsyncCall);
+
+    /// Has [`SplitEnumerator::handle_async_result`] called later in the coordinator's thread, with an empty result.
+    fn run_in_coordinator_thread(&mut self, call: AsyncCallName);
 }
 
 /// Discovers splits and hands them out. Runs in the coordinator's logical thread, one call at a time.
@@ -235,13 +241,14 @@ pub trait SplitEnumerator: Clone + Debug + Hash + Send + Sync + 'static {
         context: &mut dyn SplitEnumeratorContext<Self::Split>,
     ) -> Result<(), UserError>;
 
-    /// The splits that it holds and the rest of its state.
+    /// The splits that it holds and the rest of its state. A split that is assigned meanwhile must not be among them.
     ///
     /// # Errors
     /// Any failure; it fails this checkpoint, not the job.
     fn snapshot_state(
         &mut self,
         checkpoint: CheckpointId,
+        context: &mut dyn SplitEnumeratorContext<Self::Split>,
     ) -> Result<(Vec<Self::Split>, Self::Extra), UserError>;
 
     /// A checkpoint is complete; ignored unless implemented.
@@ -263,6 +270,27 @@ pub trait SplitEnumerator: Clone + Debug + Hash + Send + Sync + 'static {
     fn notify_checkpoint_aborted(
         &mut self,
         _checkpoint: CheckpointId,
+        _context: &mut dyn SplitEnumeratorContext<Self::Split>,
+    ) -> Result<(), UserError> {
+        Ok(())
+    }
+
+    /// Runs what was asked for with [`SplitEnumeratorContext::call_async`], as a worker does; nothing unless implemented.
+    ///
+    /// # Errors
+    /// Any failure; it is handed to [`Self::handle_async_result`].
+    fn run_async(&mut self, _call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        Ok(Vec::new())
+    }
+
+    /// What a worker found; ignored unless implemented.
+    ///
+    /// # Errors
+    /// Any failure; it fails the job.
+    fn handle_async_result(
+        &mut self,
+        _call: AsyncCallName,
+        _result: Result<Vec<u8>, UserError>,
         _context: &mut dyn SplitEnumeratorContext<Self::Split>,
     ) -> Result<(), UserError> {
         Ok(())

@@ -1,9 +1,10 @@
 //! The byte-level ports: what a task calls of a reader, and a source coordinator of an enumerator.
 
-use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
+use crate::ids::{CheckpointId, ExecutionAttemptId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::{ReaderEvent, SplitPayload};
 use crate::reader_base::FetcherContext;
 use crate::records::{Record, SplitPosition};
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
@@ -19,7 +20,7 @@ pub enum InputStatus {
 }
 
 /// An exception of user code. It fails the task or, in a coordinator's callback, the job (FACT 38).
-#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {
     /// What the exception says.
@@ -31,6 +32,35 @@ impl UserError {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
+    }
+}
+
+/// Why a call into the enumerator's context failed. Nothing of the call has happened, unless the error says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The source has fewer subtasks.
+    #[error("{subtask} is out of bounds, there are {parallelism}")]
+    NoSuchSubtask {
+        /// The subtask of the call.
+        subtask: SubtaskIndex,
+        /// How many there are.
+        parallelism: u32,
+    },
+    /// No reader of the subtask is registered (FACT 39).
+    #[error("{0} is not registered, so it can be told nothing of splits")]
+    NotRegistered(SubtaskIndex),
+    /// The reader is registered and its gateway is not ready. An assignment *was* recorded, and sent to whoever came
+    /// before in it (FACT 40).
+    #[error("{0} is not ready yet to receive events")]
+    NotReady(ExecutionAttemptId),
+    /// The subtask has no gateway.
+    #[error("{0} is not ready yet to receive events")]
+    NoGateway(SubtaskIndex),
+}
+
+impl From<ContextError> for UserError {
+    fn from(error: ContextError) -> Self {
+        Self::new(error.to_string())
     }
 }
 
@@ -169,21 +199,51 @@ pub trait EnumeratorContext {
     /// # Errors
     /// When one of the subtasks is not registered: nothing is recorded or sent for any of them (FACT 39). When one is
     /// registered but has no gateway: all is recorded, and the job is to fail (FACT 40).
-    fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<SplitPayload>)>) -> Result<(), UserError>;
+    fn assign_splits(
+        &mut self,
+        assignment: Vec<(SubtaskIndex, Vec<SplitPayload>)>,
+    ) -> Result<(), ContextError>;
 
     /// Tells a reader that no split will come; its requests are dropped from here on, until its reset (FACT 42).
     ///
     /// # Errors
     /// When the subtask is not registered or has no gateway. The latch is not set then: Flink sets it (FACT 43), and so
     /// swallows the subtask's requests for good.
-    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError>;
+    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), ContextError>;
 
     /// Sends a custom event.
     ///
     /// # Errors
     /// When the subtask has no gateway.
-    fn send_event_to_source_reader(&mut self, subtask: SubtaskIndex, event: Vec<u8>)
-    -> Result<(), UserError>;
+    fn send_event_to_source_reader(
+        &mut self,
+        subtask: SubtaskIndex,
+        event: Vec<u8>,
+    ) -> Result<(), ContextError>;
+
+    /// Has a worker run [`EnumeratorPort::run_async`], once or again and again; each result comes back to
+    /// [`EnumeratorPort::handle_async_result`] in the coordinator's thread, with other calls in between (Flink's
+    /// `callAsync`). A call of the same name replaces the older one.
+    fn call_async(&mut self, call: AsyncCall);
+
+    /// Has [`EnumeratorPort::handle_async_result`] called in the coordinator's thread, behind what waits there already,
+    /// with an empty result (Flink's `runInCoordinatorThread`).
+    fn run_in_coordinator_thread(&mut self, call: AsyncCallName);
+}
+
+/// An enumerator's own name for what it has run elsewhere. Closures cannot cross a protocol that is replayed and copied.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct AsyncCallName(pub u32);
+
+/// When a worker runs something for an enumerator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AsyncCall {
+    /// What.
+    pub name: AsyncCallName,
+    /// Nanoseconds until it first runs.
+    pub initial_delay_ns: u64,
+    /// Nanoseconds between two runs; `None` runs it once.
+    pub period_ns: Option<u64>,
 }
 
 /// A split enumerator behind bytes. Every call comes from the coordinator's logical thread, one at a time (FACT 34).
@@ -240,11 +300,16 @@ pub trait EnumeratorPort: Debug + Send + Sync {
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError>;
 
-    /// The state, as `api::source_state` encodes it. Must not assign anything (FACT 36), hence no context.
+    /// The state, as `api::source_state` encodes it. What it assigns meanwhile must not be in the state any more: the
+    /// reader's snapshot will hold it. (In Flink such a split is read twice after a failure, FACT 36.)
     ///
     /// # Errors
     /// What user code throws.
-    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<Vec<u8>, UserError>;
+    fn snapshot_state(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn EnumeratorContext,
+    ) -> Result<Vec<u8>, UserError>;
 
     /// The checkpoint is complete.
     ///
@@ -266,6 +331,28 @@ pub trait EnumeratorPort: Debug + Send + Sync {
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError>;
 
+    /// Runs what was asked for with [`EnumeratorContext::call_async`], as a worker does: it sees the outside and not the
+    /// coordinator. Nothing unless implemented.
+    ///
+    /// # Errors
+    /// What user code throws: it goes to [`Self::handle_async_result`], and fails nothing by itself.
+    fn run_async(&mut self, _call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        Ok(Vec::new())
+    }
+
+    /// What a worker found, in the coordinator's thread. Ignored unless implemented.
+    ///
+    /// # Errors
+    /// What user code throws; it fails the job.
+    fn handle_async_result(
+        &mut self,
+        _call: AsyncCallName,
+        _result: Result<Vec<u8>, UserError>,
+        _context: &mut dyn EnumeratorContext,
+    ) -> Result<(), UserError> {
+        Ok(())
+    }
+
     /// The coordinator is replaced (FACT 47).
     ///
     /// # Errors
@@ -277,6 +364,21 @@ pub trait EnumeratorPort: Debug + Send + Sync {
 
     /// Feeds the whole state into `hasher`.
     fn fingerprint(&self, hasher: &mut dyn Hasher);
+}
+
+/// Makes the enumerators of a source.
+pub trait EnumeratorFactory: Debug + Send + Sync {
+    /// An enumerator for a job without a checkpoint.
+    ///
+    /// # Errors
+    /// What user code throws; it fails the job.
+    fn create(&self) -> Result<Box<dyn EnumeratorPort>, UserError>;
+
+    /// An enumerator that restores its state.
+    ///
+    /// # Errors
+    /// When the bytes are wrong, or what user code throws; it fails the job.
+    fn restore(&self, state: &[u8]) -> Result<Box<dyn EnumeratorPort>, UserError>;
 }
 
 impl Clone for Box<dyn EnumeratorPort> {

@@ -115,8 +115,12 @@ impl SplitEnumerator for RepeatingEnumerator {
         self.0.add_reader(subtask, reported, context)
     }
 
-    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<(Vec<RangeSplit>, ()), UserError> {
-        self.0.snapshot_state(checkpoint)
+    fn snapshot_state(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(Vec<RangeSplit>, ()), UserError> {
+        self.0.snapshot_state(checkpoint, context)
     }
 }
 
@@ -174,8 +178,12 @@ impl SplitEnumerator for LeakyEnumerator {
         self.0.add_reader(subtask, reported, context)
     }
 
-    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Result<(Vec<RangeSplit>, ()), UserError> {
-        self.0.snapshot_state(checkpoint)
+    fn snapshot_state(
+        &mut self,
+        checkpoint: CheckpointId,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(Vec<RangeSplit>, ()), UserError> {
+        self.0.snapshot_state(checkpoint, context)
     }
 }
 

@@ -132,7 +132,11 @@ impl SplitEnumerator for RangeEnumerator {
         self.deal(context)
     }
 
-    fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Result<(Vec<RangeSplit>, ()), UserError> {
+    fn snapshot_state(
+        &mut self,
+        _checkpoint: CheckpointId,
+        _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(Vec<RangeSplit>, ()), UserError> {
         debug_assert!(self.planned, "started before its first checkpoint");
         Ok((self.pending.iter().copied().collect(), ()))
     }

@@ -161,13 +161,14 @@ impl Cluster {
             HolderSignal::CheckpointFailed { checkpoint, .. } => self.abort(checkpoint.0),
             HolderSignal::FailSubtask { attempt, .. } => self.fail(attempt.subtask.0),
             HolderSignal::FailJob { cause } => panic!("no enumerator fails here: {cause}"),
+            HolderSignal::EndProcess { .. } => panic!("aborts come before resets"),
         }
     }
 
     fn abort(&mut self, checkpoint: u64) {
         if self.pending.remove(&checkpoint).is_some() {
             self.with_holders(|holder, out, _| {
-                holder.notify_checkpoint_aborted(CheckpointId(checkpoint), out)
+                holder.notify_checkpoint_aborted(CheckpointId(checkpoint), out).expect("no quirk");
             });
         }
     }
@@ -182,10 +183,11 @@ impl Cluster {
         let task = &mut self.tasks[subtask as usize];
         let old = task.attempt;
         task.attempt.attempt.0 += 1;
+        let next = task.attempt.attempt;
         task.state = state.unwrap_or_default();
         task.triggered = 0;
         self.with_holders(|holder, out, _| holder.execution_attempt_failed(old, restored, out));
-        self.with_holders(|holder, out, _| holder.subtask_reset(old.subtask_id(), restored, out));
+        self.with_holders(|holder, out, _| holder.subtask_reset(old.subtask_id(), next, restored, out));
         self.deploy(subtask);
     }
 
@@ -195,11 +197,12 @@ impl Cluster {
             self.abort(checkpoint);
         }
         let completed = self.completed.clone();
+        let next: Vec<_> = self.tasks.iter().map(|task| AttemptNumber(task.attempt.attempt.0 + 1)).collect();
         self.with_holders(|holder, out, _| {
             let state = |(id, pending): &(u64, Pending)| {
                 (CheckpointId(*id), pending.coordinators[&holder.operator()].clone())
             };
-            holder.reset_to_checkpoint(completed.as_ref().map(state), out);
+            holder.reset_to_checkpoint(&next, completed.as_ref().map(state), out);
         });
         for subtask in 0..PARALLELISM {
             let task = &mut self.tasks[subtask as usize];
@@ -226,7 +229,7 @@ impl Cluster {
         self.checkpoint_last += 1;
         let checkpoint = CheckpointId(self.checkpoint_last);
         self.pending.insert(checkpoint.0, Pending::default());
-        self.with_holders(|holder, out, _| holder.checkpoint(checkpoint, out));
+        self.with_holders(|holder, out, _| holder.checkpoint(checkpoint, out).expect("ids rise"));
     }
 
     fn step_main(&mut self, stream: u32) {
@@ -242,11 +245,14 @@ impl Cluster {
                 });
             }
             Some(ToMain::Mail(other)) => panic!("unexpected {other:?}"),
-            Some(ToMain::Reader(event, attempt)) => self.with_holders(|holder, out, _| {
-                if holder.operator() == SOURCE {
-                    holder.handle_event_from_operator(attempt, event.clone(), out);
-                }
-            }),
+            Some(ToMain::Reader(event, attempt)) => {
+                let is_current = self.tasks[attempt.subtask.0 as usize].attempt == attempt;
+                self.with_holders(|holder, out, _| {
+                    if holder.operator() == SOURCE && is_current {
+                        holder.handle_event_from_operator(attempt, event.clone(), out);
+                    }
+                });
+            }
             Some(ToMain::Outcome(token, outcome)) => self.with_holders(|holder, out, signals| {
                 if holder.owns_token(token) {
                     holder.on_delivery(token, outcome, out, signals);
@@ -260,7 +266,9 @@ impl Cluster {
                 pending.tasks.insert(attempt.subtask.0, state);
                 let complete = pending.tasks.len() == PARALLELISM as usize;
                 let id = CheckpointId(checkpoint);
-                self.with_holders(|holder, out, _| holder.acknowledge_checkpoint(id, attempt, out));
+                self.with_holders(|holder, out, _| {
+                    holder.acknowledge_checkpoint(id, attempt, out).expect("no quirk");
+                });
                 if complete {
                     self.complete(checkpoint);
                 }
@@ -290,7 +298,9 @@ impl Cluster {
         }
         self.completed = Some((checkpoint, pending));
         self.completed_count += 1;
-        self.with_holders(|holder, out, _| holder.notify_checkpoint_complete(CheckpointId(checkpoint), out));
+        self.with_holders(|holder, out, _| {
+            holder.notify_checkpoint_complete(CheckpointId(checkpoint), out).expect("no quirk");
+        });
     }
 
     fn step_network(&mut self, index: usize, lost: bool) {

@@ -1,9 +1,10 @@
-//! The way of an event through the holder: sent or blocked, confirmed or lost, released or forgotten; and the part of a
+//! What becomes of an event in the holder: sent or blocked, confirmed or lost, released or forgotten; and the part of a
 //! checkpoint that hangs on it.
 
-use super::{CoordinatorCheckpoint, HolderSignal, OperatorCoordinatorHolder, TOKEN_EVENT_BITS};
+use super::{AwaitingEvents, GatewayError, HolderSignal, OperatorCoordinatorHolder, TOKEN_EVENT_BITS};
 use crate::actor::{Effect, Outbox};
-use crate::coordination::subtask_gateway::{AttemptStanding, Passage};
+use crate::coordination::coordinator_error::CheckpointFailure;
+use crate::coordination::subtask_gateway::{AttemptStanding, BlockedEvent, Passage, UnseenCheckpoint};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::*;
@@ -13,25 +14,22 @@ use std::collections::BTreeSet;
 impl OperatorCoordinatorHolder {
     pub(super) fn send_event(&mut self, attempt: ExecutionAttemptId, event: OperatorEvent, out: &mut Outbox) {
         // An execution that is over gets nothing: its reset gives back what it was assigned, or it needs nothing more.
-        if !self.is_running(attempt) {
+        if !self.is_running(attempt) && !self.defects.has(Defect::DeadExecutionsAreSent) {
             return;
         }
         let id = OperatorEventId(self.event_next);
+        let Some(gateway) = self.gateway_mut(attempt) else { return };
+        let passage = gateway.passage();
+        if let Passage::BlockedBehind(checkpoint) = passage {
+            gateway.block(id, event.clone());
+            let operator = self.operator;
+            out.emit(EventKind::OperatorEventBlocked { operator, attempt, id, checkpoint });
+        }
         self.event_next += 1;
         debug_assert!(id.0 >> TOKEN_EVENT_BITS == 0, "the number fits the token");
         self.unconfirmed.insert(id, attempt);
-        let gateway = self.gateway_mut(attempt).expect("a running execution has a gateway");
-        match gateway.passage() {
-            Passage::Open => self.release(attempt, id, event, out),
-            Passage::BlockedBehind(checkpoint) => {
-                gateway.block(id, event);
-                out.emit(EventKind::OperatorEventBlocked {
-                    operator: self.operator,
-                    attempt,
-                    id,
-                    checkpoint,
-                });
-            }
+        if passage == Passage::Open {
+            self.release(attempt, id, event, out);
         }
     }
 
@@ -42,14 +40,13 @@ impl OperatorCoordinatorHolder {
         event: OperatorEvent,
         out: &mut Outbox,
     ) {
-        let gateway =
-            self.subtasks[attempt.subtask.0 as usize].gateway.as_ref().expect("released through a gateway");
+        let gateway = self.gateway(attempt).expect("released through a gateway");
         debug_assert_eq!(gateway.attempt(), attempt);
         debug_assert!(self.unconfirmed.contains_key(&id), "waits for its confirmation from here on");
         let message = TaskMessage::OperatorEvent { operator: self.operator, id, event };
         out.effect_with(
             Effect::Send {
-                to: gateway.task_manager(),
+                to: gateway.task_manager().expect("a coordinator has no gateway before it is ready"),
                 stream: Stream::OperatorEvents(attempt),
                 message: Message::Task { epoch: self.epoch, attempt, message },
                 token: Some(DeliveryToken(u64::from(self.operator.0) << TOKEN_EVENT_BITS | id.0)),
@@ -67,61 +64,86 @@ impl OperatorCoordinatorHolder {
         out: &mut Outbox,
         signals: &mut Vec<HolderSignal>,
     ) {
-        // An aborted checkpoint is forgotten, and nobody waits for its result any more.
-        if !self.checkpoints.contains_key(&checkpoint) {
-            return;
-        }
-        if !self.gateways().all(|gateway| gateway.can_close(checkpoint)) {
-            self.fail_checkpoint(checkpoint, "Cannot close gateway".to_owned(), signals);
+        let gateways = self.marked_gateways();
+        let closable = gateways.iter().filter(|gateway| gateway.can_close(checkpoint)).count();
+        if closable == 0 || closable < gateways.len() {
+            let ends_process = closable > 0 && self.defects.has(Defect::ResetBeforeCloseEndsProcess);
+            if ends_process {
+                self.close_marked(checkpoint);
+                signals.push(HolderSignal::EndProcess { operator: self.operator, checkpoint });
+            } else {
+                self.signal_failure(checkpoint, CheckpointFailure::CannotCloseGateway, signals);
+            }
             return;
         }
         if !self.defects.has(Defect::GatewayNeverCloses) {
-            for gateway in self.subtasks.iter_mut().filter_map(|subtask| subtask.gateway.as_mut()) {
-                let closed = gateway.close(checkpoint);
-                debug_assert!(closed, "asked before");
-            }
+            self.close_marked(checkpoint);
         }
         out.emit(EventKind::GatewaysClosed { operator: self.operator, checkpoint });
-        let unconfirmed = self.unconfirmed.keys().copied().collect();
-        self.checkpoints.insert(checkpoint, CoordinatorCheckpoint::AwaitingEvents { state, unconfirmed });
-        self.complete_if_confirmed(checkpoint, signals);
+        let unconfirmed = self.take_unconfirmed();
+        self.awaiting.push(AwaitingEvents { checkpoint, state, unconfirmed });
+        self.complete_confirmed(signals);
+    }
+
+    fn close_marked(&mut self, checkpoint: CheckpointId) {
+        for gateway in &mut self.gateways {
+            gateway.close(checkpoint);
+        }
+        debug_assert!(self.gateways.iter().any(|gateway| gateway.is_closed_for(checkpoint)), "asked before");
+    }
+
+    /// What a checkpoint that closes now has to wait for.
+    fn take_unconfirmed(&mut self) -> BTreeSet<OperatorEventId> {
+        let unconfirmed =
+            self.unconfirmed.keys().filter(|id| !self.awaited_once.contains(id)).copied().collect();
+        if self.defects.has(Defect::EventAwaitedOnce) {
+            self.awaited_once.extend(&unconfirmed);
+        }
+        debug_assert!(self.awaited_once.len() <= self.unconfirmed.len());
+        unconfirmed
     }
 
     pub(super) fn confirm(&mut self, id: OperatorEventId, signals: &mut Vec<HolderSignal>) {
-        for checkpoint in self.checkpoints_awaiting(id) {
-            if let Some(CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. }) =
-                self.checkpoints.get_mut(&checkpoint)
-            {
-                unconfirmed.remove(&id);
-            }
-            self.complete_if_confirmed(checkpoint, signals);
+        let mut was_awaited = false;
+        for awaiting in &mut self.awaiting {
+            was_awaited |= awaiting.unconfirmed.remove(&id);
         }
-        debug_assert!(self.checkpoints_awaiting(id).is_empty());
+        if was_awaited {
+            self.complete_confirmed(signals);
+        }
+        debug_assert!(self.awaiting.iter().all(|awaiting| !awaiting.unconfirmed.contains(&id)));
     }
 
-    fn complete_if_confirmed(&mut self, checkpoint: CheckpointId, signals: &mut Vec<HolderSignal>) {
-        match self.checkpoints.get(&checkpoint) {
-            Some(CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. }) if unconfirmed.is_empty() => {}
-            _ => return,
-        }
-        if let Some(CoordinatorCheckpoint::AwaitingEvents { state, .. }) =
-            self.checkpoints.remove(&checkpoint)
-        {
-            signals.push(HolderSignal::CheckpointCompleted { operator: self.operator, checkpoint, state });
+    fn complete_confirmed(&mut self, signals: &mut Vec<HolderSignal>) {
+        let operator = self.operator;
+        for done in self.awaiting.extract_if(.., |awaiting| awaiting.unconfirmed.is_empty()) {
+            let AwaitingEvents { checkpoint, state, .. } = done;
+            signals.push(HolderSignal::CheckpointCompleted { operator, checkpoint, state });
         }
     }
 
-    /// Fails a checkpoint that is under way here; the gateways stay as they are until the abort comes (FACTS 20, 23).
-    pub(super) fn fail_checkpoint(
+    /// Fails those that wait for events in vain; the gateways stay as they are until the abort comes (FACT 20).
+    pub(super) fn fail_awaiting(
         &mut self,
-        checkpoint: CheckpointId,
-        reason: String,
+        in_vain: impl Fn(&AwaitingEvents) -> bool,
         signals: &mut Vec<HolderSignal>,
     ) {
-        if self.checkpoints.remove(&checkpoint).is_some() {
-            let reason = format!("Failing OperatorCoordinator checkpoint of {}: {reason}", self.operator);
-            signals.push(HolderSignal::CheckpointFailed { operator: self.operator, checkpoint, reason });
+        let (operator, before) = (self.operator, self.awaiting.len());
+        for failed in self.awaiting.extract_if(.., |awaiting| in_vain(awaiting)) {
+            let (checkpoint, reason) = (failed.checkpoint, CheckpointFailure::EventLost);
+            signals.push(HolderSignal::CheckpointFailed { operator, checkpoint, reason });
         }
+        debug_assert!(self.awaiting.len() <= before);
+    }
+
+    /// The checkpoint failed before its gateways were closed. They stay as they are until the abort comes (FACT 23).
+    pub(super) fn signal_failure(
+        &self,
+        checkpoint: CheckpointId,
+        reason: CheckpointFailure,
+        signals: &mut Vec<HolderSignal>,
+    ) {
+        signals.push(HolderSignal::CheckpointFailed { operator: self.operator, checkpoint, reason });
     }
 
     pub(super) fn forget_events_to(&mut self, attempt: ExecutionAttemptId, out: &mut Outbox) {
@@ -133,46 +155,78 @@ impl OperatorCoordinatorHolder {
 
     /// Drops events to an execution that is over. A checkpoint that waits for one of them is failed by mail to itself.
     fn forget_events(&mut self, forgotten: Vec<OperatorEventId>, out: &mut Outbox) {
-        let mut awaiting = BTreeSet::new();
         for id in &forgotten {
-            awaiting.extend(self.checkpoints_awaiting(*id));
             let known = self.unconfirmed.remove(id);
             debug_assert!(known.is_some(), "only unconfirmed events can be forgotten");
         }
-        for checkpoint in awaiting {
-            let state = Err("an event to an execution that is over was not received".to_owned());
-            self.mail_self(CoordinatorToMain::CheckpointResult { checkpoint, state }, out);
+        let in_vain =
+            |awaiting: &&AwaitingEvents| forgotten.iter().any(|id| awaiting.unconfirmed.contains(id));
+        for awaiting in self.awaiting.iter().filter(in_vain) {
+            self.mail_self(CoordinatorToMain::EventsForgotten(awaiting.checkpoint), out);
         }
     }
 
-    pub(super) fn open_gateways(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        for index in 0..self.subtasks.len() {
-            self.open_gateway(SubtaskIndex(index as u32), checkpoint, out);
+    pub(super) fn open_gateways(
+        &mut self,
+        checkpoint: CheckpointId,
+        out: &mut Outbox,
+    ) -> Result<(), GatewayError> {
+        for index in 0..self.marked_gateways().len() {
+            self.open_gateway(index, checkpoint, out)?;
         }
-        debug_assert!(self.gateways().all(|gateway| !gateway.is_closed_for(checkpoint)));
+        debug_assert!(self.gateways.iter().all(|gateway| !gateway.is_closed_for(checkpoint)));
+        Ok(())
     }
 
-    pub(super) fn open_gateway(&mut self, subtask: SubtaskIndex, checkpoint: CheckpointId, out: &mut Outbox) {
-        let Some(gateway) = self.subtasks[subtask.0 as usize].gateway.as_mut() else { return };
-        let (attempt, standing) = (gateway.attempt(), gateway.standing());
-        let Some(mut events) = gateway.open(checkpoint) else { return };
-        if standing != AttemptStanding::Running {
+    pub(super) fn open_gateway(
+        &mut self,
+        index: usize,
+        checkpoint: CheckpointId,
+        out: &mut Outbox,
+    ) -> Result<(), GatewayError> {
+        match self.gateways[index].open(checkpoint) {
+            Ok(Some(events)) => self.let_out(index, checkpoint, events, out),
+            Ok(None) => {}
+            Err(unseen) => self.unseen(unseen)?,
+        }
+        Ok(())
+    }
+
+    /// A checkpoint that a gateway never saw: it is newer than the checkpoint, and has nothing to open.
+    fn unseen(&self, unseen: UnseenCheckpoint) -> Result<(), GatewayError> {
+        if self.defects.has(Defect::UnseenCheckpointThrows) { Err(unseen.into()) } else { Ok(()) }
+    }
+
+    fn let_out(
+        &mut self,
+        index: usize,
+        checkpoint: CheckpointId,
+        mut events: Vec<BlockedEvent>,
+        out: &mut Outbox,
+    ) {
+        let (attempt, standing) = (self.gateways[index].attempt(), self.gateways[index].standing());
+        if standing != AttemptStanding::Running && !self.defects.has(Defect::DeadExecutionsAreSent) {
             // It is over: what was kept back cannot arrive. Its splits come back by the reset (FACT 29).
             let forgotten = events.drain(..).map(|(id, _)| id).collect();
             self.forget_events(forgotten, out);
         }
-        let released = events.len() as u32;
-        out.emit(EventKind::GatewayOpened { operator: self.operator, attempt, checkpoint, released });
+        if self.is_ready(attempt) {
+            let released = events.len() as u32;
+            out.emit(EventKind::GatewayOpened { operator: self.operator, attempt, checkpoint, released });
+        }
         for (id, event) in events {
             self.release(attempt, id, event, out);
         }
     }
 
-    pub(super) fn checkpoints_awaiting(&self, id: OperatorEventId) -> Vec<CheckpointId> {
-        let awaits = |checkpoint: &CoordinatorCheckpoint| match checkpoint {
-            CoordinatorCheckpoint::AwaitingEvents { unconfirmed, .. } => unconfirmed.contains(&id),
-            _ => false,
-        };
-        self.checkpoints.iter().filter(|(_, checkpoint)| awaits(checkpoint)).map(|(id, _)| *id).collect()
+    /// Before a global reset: what is blocked goes out, to the executions that are over (FACT 30).
+    pub(super) fn open_gateways_for_all(&mut self, out: &mut Outbox) {
+        for index in 0..self.marked_gateways().len() {
+            let attempt = self.gateways[index].attempt();
+            for (id, event) in self.gateways[index].open_all() {
+                self.release(attempt, id, event, out);
+            }
+        }
+        debug_assert!(self.gateways.iter().all(|gateway| gateway.blocked_events().next().is_none()));
     }
 }

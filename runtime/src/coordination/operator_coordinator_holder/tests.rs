@@ -58,7 +58,7 @@ impl Bench {
     }
 
     fn trigger_and_close(&mut self, checkpoint: u64) {
-        self.holder.checkpoint(chk(checkpoint), &mut self.out);
+        self.holder.checkpoint(chk(checkpoint), &mut self.out).expect("rises");
         self.snapshot(checkpoint);
     }
 
@@ -121,6 +121,7 @@ impl Bench {
             HolderSignal::CheckpointFailed { checkpoint, .. } => format!("failed {}", checkpoint.0),
             HolderSignal::FailSubtask { attempt, .. } => format!("failover {}", attempt.subtask.0),
             HolderSignal::FailJob { .. } => "fail job".to_owned(),
+            HolderSignal::EndProcess { .. } => "end process".to_owned(),
         });
         signals.collect()
     }
@@ -133,7 +134,7 @@ fn honest() -> Bench {
 #[test]
 fn facts_9_to_12_events_before_the_close_go_out_and_each_acknowledgement_opens_one_gateway() {
     let mut bench = honest();
-    bench.holder.checkpoint(chk(1), &mut bench.out);
+    bench.holder.checkpoint(chk(1), &mut bench.out).expect("seen");
     bench.send(0);
     assert_eq!(bench.said(), ["marked", "=checkpoint", ">0"]);
     bench.snapshot(1);
@@ -143,9 +144,9 @@ fn facts_9_to_12_events_before_the_close_go_out_and_each_acknowledgement_opens_o
     assert_eq!(bench.signalled(), [""; 0], "event 0 is not confirmed");
     bench.deliver(0, DeliveryOutcome::Delivered);
     assert_eq!(bench.signalled(), ["complete 1"]);
-    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out);
+    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["^0:1", ">1"]);
-    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["^1:1", ">2", "=complete"]);
     assert_eq!(bench.holder.blocked_event_count(), 0);
 }
@@ -156,7 +157,7 @@ fn fact_12_an_abort_opens_all_gateways_before_the_coordinator_hears() {
     bench.trigger_and_close(1);
     bench.send(1);
     let _ = bench.said();
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["^0:0", "^1:1", ">0", "=aborted"]);
 }
 
@@ -164,22 +165,22 @@ fn fact_12_an_abort_opens_all_gateways_before_the_coordinator_hears() {
 fn fact_15_a_regressing_checkpoint_fails_itself_and_the_job_and_asks_nobody() {
     let mut bench = honest();
     bench.trigger_and_close(2);
-    bench.holder.notify_checkpoint_complete(chk(2), &mut bench.out);
+    bench.holder.notify_checkpoint_complete(chk(2), &mut bench.out).expect("seen");
     let _ = (bench.said(), bench.signalled());
-    bench.holder.checkpoint(chk(2), &mut bench.out);
-    assert_eq!(bench.said(), ["=self", "=self"]);
-    assert_eq!(bench.signalled(), ["failed 2", "fail job"]);
+    let error = bench.holder.checkpoint(chk(2), &mut bench.out).expect_err("it does not rise");
+    assert_eq!(error, RegressingCheckpoint { latest: chk(2), checkpoint: chk(2) });
+    assert_eq!(bench.said(), [""; 0]);
 }
 
 #[test]
 fn fact_16_an_abort_before_the_snapshot_leaves_nothing_closed() {
     let mut bench = honest();
-    bench.holder.checkpoint(chk(1), &mut bench.out);
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.checkpoint(chk(1), &mut bench.out).expect("seen");
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     bench.snapshot(1);
     bench.send(0);
     assert_eq!(bench.said(), ["marked", "=checkpoint", "=aborted", ">0"]);
-    assert_eq!(bench.signalled(), [""; 0], "nobody waits for it any more");
+    assert_eq!(bench.signalled(), ["failed 1"], "nobody waits for it any more");
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn fact_18_a_checkpoint_waits_for_events_behind_an_older_one() {
     bench.send(0);
     bench.trigger_and_close(2);
     assert_eq!(bench.signalled(), ["complete 1"]);
-    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out);
+    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out).expect("seen");
     assert!(bench.said().ends_with(&["^0:1".to_owned(), ">0".to_owned()]));
     bench.deliver(0, DeliveryOutcome::Delivered);
     assert_eq!(bench.signalled(), ["complete 2"]);
@@ -205,7 +206,7 @@ fn facts_19_to_21_a_lost_event_fails_its_subtask_then_the_checkpoint_and_gateway
         assert_eq!(bench.signalled(), ["failover 0", "failed 1"]);
         bench.send(1);
         assert_eq!(bench.said(), [">0", "marked", "=checkpoint", "closed", "lost 0", "#1@1"]);
-        bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+        bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
         assert_eq!(bench.said(), ["^0:0", "^1:1", ">1", "=aborted"]);
     }
 }
@@ -215,18 +216,21 @@ fn beyond_fact_22_each_checkpoint_waits_for_what_was_under_way_at_its_close() {
     let mut bench = honest();
     bench.send(0);
     bench.trigger_and_close(1);
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     bench.trigger_and_close(2);
     assert_eq!(bench.signalled(), [""; 0], "the barrier of 2 might overtake event 0");
     bench.deliver(0, DeliveryOutcome::Delivered);
-    assert_eq!(bench.signalled(), ["complete 2"]);
+    assert_eq!(bench.signalled(), ["complete 1", "complete 2"]);
 }
 
 #[test]
 fn fact_23_a_failed_snapshot_fails_the_checkpoint_and_closes_nothing() {
     let mut bench = honest();
-    bench.holder.checkpoint(chk(1), &mut bench.out);
-    bench.hear(CoordinatorToMain::CheckpointResult { checkpoint: chk(1), state: Err("no".to_owned()) });
+    bench.holder.checkpoint(chk(1), &mut bench.out).expect("seen");
+    bench.hear(CoordinatorToMain::CheckpointResult {
+        checkpoint: chk(1),
+        state: Err(CoordinatorError::NotStarted),
+    });
     bench.send(0);
     assert_eq!(bench.said(), ["marked", "=checkpoint", ">0"]);
     assert_eq!(bench.signalled(), ["failed 1"]);
@@ -238,9 +242,9 @@ fn beyond_fact_25_a_reset_forgets_blocked_events_and_the_next_checkpoint_does_no
     bench.trigger_and_close(1);
     bench.send(0);
     let _ = (bench.said(), bench.signalled());
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["=reset", "=ExecutionAttemptReady", "^1:0", "=aborted"]);
     bench.trigger_and_close(2);
     assert_eq!(bench.signalled(), ["complete 2"]);
@@ -252,7 +256,7 @@ fn beyond_fact_25_a_reset_fails_the_checkpoint_that_waits_for_the_old_execution(
     bench.send(0);
     bench.trigger_and_close(1);
     let _ = bench.said();
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
     assert_eq!(bench.said(), ["=self", "=reset"]);
     assert_eq!(bench.signalled(), ["failed 1"]);
     bench.deliver(0, DeliveryOutcome::NotDelivered);
@@ -262,8 +266,8 @@ fn beyond_fact_25_a_reset_fails_the_checkpoint_that_waits_for_the_old_execution(
 #[test]
 fn beyond_fact_26_a_reset_between_mark_and_close_fails_the_checkpoint_and_closes_no_gateway() {
     let mut bench = honest();
-    bench.holder.checkpoint(chk(1), &mut bench.out);
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
+    bench.holder.checkpoint(chk(1), &mut bench.out).expect("seen");
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
     bench.snapshot(1);
     assert_eq!(bench.signalled(), ["failed 1"]);
@@ -275,11 +279,11 @@ fn beyond_fact_26_a_reset_between_mark_and_close_fails_the_checkpoint_and_closes
 fn beyond_fact_27_complete_and_acknowledgement_pass_over_a_newer_gateway() {
     let mut bench = honest();
     bench.trigger_and_close(1);
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
     let _ = bench.said();
-    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out);
-    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out);
+    bench.holder.acknowledge_checkpoint(chk(1), attempt(0, 0), &mut bench.out).expect("seen");
+    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["^1:0", "=complete"]);
 }
 
@@ -289,7 +293,7 @@ fn fact_29_abort_then_reset_sends_to_the_dead_execution_and_its_loss_is_no_failo
     bench.trigger_and_close(1);
     bench.send(0);
     let _ = (bench.said(), bench.signalled());
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     bench.holder.execution_attempt_failed(attempt(0, 0), None, &mut bench.out);
     assert_eq!(bench.said(), ["^0:1", ">0", "^1:0", "=aborted", "=ExecutionAttemptFailed"]);
     bench.deliver(0, DeliveryOutcome::NotDelivered);
@@ -300,14 +304,14 @@ fn fact_29_abort_then_reset_sends_to_the_dead_execution_and_its_loss_is_no_failo
 fn fact_31_fail_job_acts_once_until_the_next_reset_and_an_older_generation_is_not_heard() {
     let mut bench = honest();
     for _ in 0..2 {
-        bench.hear(CoordinatorToMain::FailJob { cause: "x".to_owned() });
+        bench.hear(CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted });
     }
     assert_eq!(bench.signalled(), ["fail job"]);
-    bench.holder.reset_to_checkpoint(None, &mut bench.out);
-    let old = CoordinatorToMain::FailJob { cause: "old".to_owned() };
+    bench.holder.reset_to_checkpoint(&[AttemptNumber(1); 2], None, &mut bench.out);
+    let old = CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted };
     bench.holder.on_coordinator_message(1, old, &mut bench.out, &mut bench.signals);
     assert_eq!(bench.signalled(), [""; 0]);
-    bench.hear(CoordinatorToMain::FailJob { cause: "y".to_owned() });
+    bench.hear(CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted });
     assert_eq!(bench.signalled(), ["fail job"]);
 }
 
@@ -315,7 +319,7 @@ fn fact_31_fail_job_acts_once_until_the_next_reset_and_an_older_generation_is_no
 fn fact_50_lower_checkpoints_are_fine_after_a_global_reset() {
     let mut bench = honest();
     bench.trigger_and_close(5);
-    bench.holder.reset_to_checkpoint(None, &mut bench.out);
+    bench.holder.reset_to_checkpoint(&[AttemptNumber(1); 2], None, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
     let _ = (bench.said(), bench.signalled());
     bench.trigger_and_close(3);
@@ -342,7 +346,7 @@ fn an_event_blocked_for_an_execution_that_then_finishes_fails_whoever_waits_for_
     bench.trigger_and_close(2);
     bench.holder.execution_attempt_finished(attempt(0, 0));
     let _ = (bench.said(), bench.signalled());
-    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["=self", "^0:0", "^1:0", "=complete"]);
     assert_eq!(bench.signalled(), ["failed 2"]);
 }
@@ -350,14 +354,12 @@ fn an_event_blocked_for_an_execution_that_then_finishes_fails_whoever_waits_for_
 #[test]
 fn events_of_older_executions_are_dropped_and_they_never_get_a_gateway_again() {
     let mut bench = honest();
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 0), TASK_MANAGER, &mut bench.out);
-    bench.holder.handle_event_from_operator(attempt(0, 0), ReaderEvent::RequestSplit, &mut bench.out);
     bench.send(0);
     assert_eq!(bench.said(), ["=reset"]);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
     bench.holder.execution_attempt_ready(attempt(0, 1), TASK_MANAGER, &mut bench.out);
-    bench.holder.handle_event_from_operator(attempt(0, 0), ReaderEvent::RequestSplit, &mut bench.out);
     bench.holder.handle_event_from_operator(attempt(0, 1), ReaderEvent::RequestSplit, &mut bench.out);
     assert_eq!(bench.said(), ["=ExecutionAttemptReady", "=from 1"]);
 }
@@ -387,7 +389,7 @@ fn each_planted_defect_changes_what_it_says() {
     let mut bench = Bench::new(DefectSet::NONE.with(Defect::GatewayStaysClosedOnAbort));
     bench.trigger_and_close(1);
     let _ = bench.said();
-    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out);
+    bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
     bench.send(0);
     assert_eq!(bench.said(), ["=aborted", "#0@1"]);
 
@@ -397,12 +399,50 @@ fn each_planted_defect_changes_what_it_says() {
     bench.deliver(0, DeliveryOutcome::NotDelivered);
     assert_eq!(bench.signalled(), ["complete 1"]);
 
-    let mut bench = Bench::new(DefectSet::NONE.with(Defect::OldAttemptAccepted));
-    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), None, &mut bench.out);
-    bench.holder.handle_event_from_operator(attempt(0, 0), ReaderEvent::RequestSplit, &mut bench.out);
-    assert_eq!(bench.said(), ["=reset", "=from 0"]);
-
     let mut bench = honest();
     bench.holder.barriers_injected(chk(1), &mut bench.out);
     assert_eq!(bench.said(), [""; 0]);
+}
+
+#[test]
+fn each_quirk_is_what_was_measured() {
+    // FACT 22: the second checkpoint does not wait for what the first one waits for.
+    let mut bench = Bench::new(DefectSet::NONE.with(Defect::EventAwaitedOnce));
+    bench.send(0);
+    bench.trigger_and_close(1);
+    bench.trigger_and_close(2);
+    assert_eq!(bench.signalled(), ["complete 2"]);
+    bench.deliver(0, DeliveryOutcome::Delivered);
+    assert_eq!(bench.signalled(), ["complete 1"]);
+
+    // FACT 25: the next checkpoint waits for what a dead gateway blocks.
+    let mut bench = Bench::new(DefectSet::NONE.with(Defect::OldGatewayOutlivesReset));
+    bench.trigger_and_close(1);
+    bench.send(0);
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
+    bench.trigger_and_close(2);
+    assert_eq!(bench.signalled(), ["complete 1"]);
+
+    // FACT 26.
+    let mut bench = Bench::new(DefectSet::NONE.with(Defect::ResetBeforeCloseEndsProcess));
+    bench.holder.checkpoint(chk(1), &mut bench.out).expect("rises");
+    bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
+    bench.snapshot(1);
+    assert_eq!(bench.signalled(), ["end process"]);
+
+    // FACT 27: the gateway before the one that never saw it is open, and the coordinator hears nothing.
+    let mut bench = Bench::new(DefectSet::NONE.with(Defect::UnseenCheckpointThrows));
+    bench.trigger_and_close(1);
+    bench.holder.subtask_reset(attempt(1, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);
+    let _ = bench.said();
+    assert!(bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).is_err());
+    assert_eq!(bench.said(), ["^0:0"]);
+
+    // FACT 30: what is blocked goes out to the execution that is over.
+    let mut bench = Bench::new(DefectSet::NONE.with(Defect::DeadExecutionsAreSent));
+    bench.trigger_and_close(1);
+    bench.send(0);
+    let _ = bench.said();
+    bench.holder.reset_to_checkpoint(&[AttemptNumber(1); 2], None, &mut bench.out);
+    assert_eq!(bench.said(), [">0", "=Start"]);
 }

@@ -1,19 +1,25 @@
 //! `SourceCoordinatorContext`: who is registered, which gateways there are, who was told 'no more splits', and the tracker.
+//!
+//! All is kept by attempt, as in Flink: two attempts of one subtask may be registered at once when the end of the older
+//! one has not been heard of, and then both are sent what the subtask is assigned.
 
 use crate::actor::{Effect, Outbox};
-use crate::api::source::{EnumeratorContext, UserError};
+use crate::api::source::{AsyncCall, AsyncCallName, ContextError, EnumeratorContext, UserError};
 use crate::api::source_state::positions;
+use crate::coordination::coordinator_error::CoordinatorError;
 use crate::coordination::split_assignment_tracker::SplitAssignmentTracker;
+use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::*;
 use crate::message::*;
 use crate::records::SplitPosition;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of one subtask.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Subtask {
-    registered: Option<ExecutionAttemptId>,
-    gateway: Option<ExecutionAttemptId>,
+    registered: BTreeSet<AttemptNumber>,
+    gateways: BTreeSet<AttemptNumber>,
     told_no_more_splits: bool,
 }
 
@@ -22,51 +28,113 @@ struct Subtask {
 pub(super) struct SourceCoordinatorContext {
     operator: OperatorUid,
     generation: u32,
+    defects: DefectSet,
     subtasks: Vec<Subtask>,
+    /// Whether gateways or latches were ever looked at: Flink makes its arrays then, and without them a latch cannot be
+    /// set (FACT 43).
+    touched: bool,
+    /// What workers run, with the period of what they run again.
+    async_calls: BTreeMap<AsyncCallName, Option<u64>>,
     pub(super) tracker: SplitAssignmentTracker,
 }
 
 impl SourceCoordinatorContext {
-    pub(super) fn new(operator: OperatorUid, generation: u32, parallelism: u32) -> Self {
+    pub(super) fn new(operator: OperatorUid, generation: u32, parallelism: u32, defects: DefectSet) -> Self {
         debug_assert!(parallelism > 0, "a source has subtasks");
         let subtasks = vec![Subtask::default(); parallelism as usize];
-        Self { operator, generation, subtasks, tracker: SplitAssignmentTracker::new() }
+        Self {
+            operator,
+            generation,
+            defects,
+            subtasks,
+            touched: false,
+            async_calls: BTreeMap::new(),
+            tracker: SplitAssignmentTracker::new(),
+        }
     }
 
     pub(super) const fn generation(&self) -> u32 {
         self.generation
     }
 
-    pub(super) fn attempt_ready(&mut self, attempt: ExecutionAttemptId) {
-        self.slot_mut(attempt.subtask).gateway = Some(attempt);
+    pub(super) const fn is_touched(&self) -> bool {
+        self.touched
     }
 
-    /// Registers a reader; the same execution twice is an error (FACT 44).
-    pub(super) fn register(&mut self, attempt: ExecutionAttemptId) -> Result<(), UserError> {
+    pub(super) fn attempt_ready(&mut self, attempt: ExecutionAttemptId) {
+        self.touched = true;
+        self.slot_mut(attempt.subtask).gateways.insert(attempt.attempt);
+    }
+
+    /// Registers a reader; the same execution twice is an error (FACT 44). Answers whether it is the subtask's only one.
+    pub(super) fn register(&mut self, attempt: ExecutionAttemptId) -> Result<bool, CoordinatorError> {
         let slot = self.slot_mut(attempt.subtask);
-        if slot.registered == Some(attempt) {
-            return Err(UserError::new(format!("ReaderInfo of {attempt} already exists")));
+        let is_first = slot.registered.is_empty();
+        if !slot.registered.insert(attempt.attempt) {
+            return Err(CoordinatorError::AlreadyRegistered(attempt));
         }
-        slot.registered = Some(attempt);
-        Ok(())
+        Ok(is_first)
+    }
+
+    /// The attempts that are registered, by subtask; subtasks without one are left out.
+    pub(super) fn registered_attempts(
+        &self,
+    ) -> impl Iterator<Item = (SubtaskIndex, &BTreeSet<AttemptNumber>)> {
+        let slots = (0..).map(SubtaskIndex).zip(&self.subtasks);
+        slots.map(|(subtask, slot)| (subtask, &slot.registered)).filter(|(_, attempts)| !attempts.is_empty())
     }
 
     pub(super) fn attempt_failed(&mut self, attempt: ExecutionAttemptId) {
+        self.touched = true;
         let slot = self.slot_mut(attempt.subtask);
-        slot.registered = slot.registered.filter(|registered| *registered != attempt);
-        slot.gateway = slot.gateway.filter(|gateway| *gateway != attempt);
+        slot.registered.remove(&attempt.attempt);
+        slot.gateways.remove(&attempt.attempt);
     }
 
-    pub(super) fn subtask_reset(&mut self, subtask: SubtaskIndex, latch_kept: bool) {
+    pub(super) fn subtask_reset(&mut self, subtask: SubtaskIndex) {
+        self.touched = true;
+        let latch_kept = self.defects.has(Defect::NoMoreSplitsLatchKept);
         let slot = self.slot_mut(subtask);
         *slot = Subtask { told_no_more_splits: slot.told_no_more_splits && latch_kept, ..Subtask::default() };
     }
 
-    pub(super) fn is_told_no_more_splits(&self, subtask: SubtaskIndex) -> bool {
-        self.slot(subtask).told_no_more_splits
+    pub(super) fn is_told_no_more_splits(&mut self, subtask: SubtaskIndex) -> bool {
+        self.touched = true;
+        self.slot_mut(subtask).told_no_more_splits
     }
 
-    pub(super) fn fail_job(&self, cause: String, out: &mut Outbox) {
+    /// What workers still run for the enumerator.
+    pub(super) fn async_calls(&self) -> impl Iterator<Item = AsyncCallName> + '_ {
+        self.async_calls.keys().copied()
+    }
+
+    /// A worker's time for this call has come: it runs again after its period. Answers whether it is to run at all.
+    pub(super) fn async_call_due(&mut self, call: AsyncCallName, out: &mut Outbox) -> bool {
+        let period_ns = match self.async_calls.get(&call) {
+            None => return false,
+            Some(period_ns) => *period_ns,
+        };
+        match period_ns {
+            Some(period_ns) => out.set_timer(Timer::AsyncCall(call), period_ns),
+            None => {
+                self.async_calls.remove(&call);
+            }
+        }
+        true
+    }
+
+    /// Mails the coordinator what came of a call.
+    pub(super) fn mail_async_result(
+        &self,
+        call: AsyncCallName,
+        result: Result<Vec<u8>, UserError>,
+        out: &mut Outbox,
+    ) {
+        let mail = CoordinatorMail::AsyncResult { generation: self.generation, call, result };
+        out.mail(ActorId::SourceCoordinator(self.operator), Mail::Coordinator(mail));
+    }
+
+    pub(super) fn fail_job(&self, cause: CoordinatorError, out: &mut Outbox) {
         self.mail_main(CoordinatorToMain::FailJob { cause }, out);
     }
 
@@ -80,27 +148,54 @@ impl SourceCoordinatorContext {
         Effect::Mail { to: ActorId::MainThread, mail }
     }
 
-    fn slot(&self, subtask: SubtaskIndex) -> &Subtask {
-        &self.subtasks[subtask.0 as usize]
-    }
-
     fn slot_mut(&mut self, subtask: SubtaskIndex) -> &mut Subtask {
         &mut self.subtasks[subtask.0 as usize]
     }
 
-    fn registered(&self, subtask: SubtaskIndex) -> Result<ExecutionAttemptId, UserError> {
-        let slot = self.subtasks.get(subtask.0 as usize);
-        slot.and_then(|slot| slot.registered).ok_or_else(|| {
-            UserError::new(format!(
-                "Cannot assign splits to {subtask} because the subtask is not registered."
-            ))
-        })
+    fn parallelism(&self) -> u32 {
+        self.subtasks.len() as u32
     }
 
-    fn gateway(&self, subtask: SubtaskIndex) -> Result<ExecutionAttemptId, UserError> {
-        let slot = self.subtasks.get(subtask.0 as usize);
-        slot.and_then(|slot| slot.gateway)
-            .ok_or_else(|| UserError::new(format!("{subtask} is not ready yet to receive events.")))
+    fn attempt_of(&self, subtask: SubtaskIndex, attempt: AttemptNumber) -> ExecutionAttemptId {
+        ExecutionAttemptId { vertex: self.operator, subtask, attempt }
+    }
+
+    /// The registered attempts of a subtask, oldest first.
+    fn registered(&self, subtask: SubtaskIndex) -> Result<Vec<ExecutionAttemptId>, ContextError> {
+        let attempts = self.subtasks.get(subtask.0 as usize).map(|slot| &slot.registered);
+        match attempts {
+            Some(attempts) if !attempts.is_empty() => {
+                Ok(attempts.iter().map(|attempt| self.attempt_of(subtask, *attempt)).collect())
+            }
+            _ => Err(ContextError::NotRegistered(subtask)),
+        }
+    }
+
+    fn check_index(&self, subtask: SubtaskIndex) -> Result<(), ContextError> {
+        let parallelism = self.parallelism();
+        if subtask.0 < parallelism {
+            Ok(())
+        } else {
+            Err(ContextError::NoSuchSubtask { subtask, parallelism })
+        }
+    }
+
+    fn check_ready(&mut self, attempt: ExecutionAttemptId) -> Result<(), ContextError> {
+        self.touched = true;
+        let is_ready = self.slot_mut(attempt.subtask).gateways.contains(&attempt.attempt);
+        if is_ready { Ok(()) } else { Err(ContextError::NotReady(attempt)) }
+    }
+
+    /// The gateway of a subtask whose reader need not be registered.
+    fn only_gateway(&mut self, subtask: SubtaskIndex) -> Result<ExecutionAttemptId, ContextError> {
+        self.touched = true;
+        let newest = self.slot_mut(subtask).gateways.last().copied();
+        newest.map(|attempt| self.attempt_of(subtask, attempt)).ok_or(ContextError::NoGateway(subtask))
+    }
+
+    fn latch(&mut self, subtask: SubtaskIndex) {
+        debug_assert!(self.touched, "a latch needs its array");
+        self.slot_mut(subtask).told_no_more_splits = true;
     }
 }
 
@@ -112,12 +207,11 @@ pub(super) struct ContextCall<'a> {
 
 impl EnumeratorContext for ContextCall<'_> {
     fn current_parallelism(&self) -> u32 {
-        self.context.subtasks.len() as u32
+        self.context.parallelism()
     }
 
     fn registered_readers(&self) -> Vec<SubtaskIndex> {
-        let indices = (0..).map(SubtaskIndex).zip(&self.context.subtasks);
-        indices.filter(|(_, slot)| slot.registered.is_some()).map(|(subtask, _)| subtask).collect()
+        self.context.registered_attempts().map(|(subtask, _)| subtask).collect()
     }
 
     fn splits_discovered(&mut self, splits: &[SplitPosition]) {
@@ -128,32 +222,44 @@ impl EnumeratorContext for ContextCall<'_> {
         self.out.emit(EventKind::SplitsDiscovered { splits: splits.to_vec() });
     }
 
-    fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<SplitPayload>)>) -> Result<(), UserError> {
+    fn assign_splits(
+        &mut self,
+        assignment: Vec<(SubtaskIndex, Vec<SplitPayload>)>,
+    ) -> Result<(), ContextError> {
         for (subtask, _) in &assignment {
             self.context.registered(*subtask)?;
         }
         for (subtask, splits) in &assignment {
-            let attempt = self.context.registered(*subtask)?;
             self.context.tracker.record_split_assignment(*subtask, splits);
-            self.out.emit(EventKind::SplitsAssigned { attempt, splits: positions(splits) });
+            for attempt in self.context.registered(*subtask)? {
+                self.out.emit(EventKind::SplitsAssigned { attempt, splits: positions(splits) });
+            }
         }
         for (subtask, splits) in assignment {
-            let attempt = self.context.gateway(subtask)?;
-            if !splits.is_empty() {
-                let event = OperatorEvent::AddSplits(splits);
+            if splits.is_empty() {
+                continue;
+            }
+            for attempt in self.context.registered(subtask)? {
+                self.context.check_ready(attempt)?;
+                let event = OperatorEvent::AddSplits(splits.clone());
                 self.context.mail_main(CoordinatorToMain::SendEvent { attempt, event }, self.out);
             }
         }
         Ok(())
     }
 
-    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
-        self.context.registered(subtask)?;
-        let attempt = self.context.gateway(subtask)?;
-        self.context.slot_mut(subtask).told_no_more_splits = true;
-        debug_assert!(self.context.is_told_no_more_splits(subtask));
-        let message = CoordinatorToMain::SendEvent { attempt, event: OperatorEvent::NoMoreSplits };
-        self.out.effect_with(self.context.to_main(message), EventKind::NoMoreSplitsSignalled { attempt });
+    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), ContextError> {
+        self.context.check_index(subtask)?;
+        if self.context.touched && self.context.defects.has(Defect::LatchBeforeCheck) {
+            self.context.latch(subtask);
+        }
+        for attempt in self.context.registered(subtask)? {
+            self.context.check_ready(attempt)?;
+            let message = CoordinatorToMain::SendEvent { attempt, event: OperatorEvent::NoMoreSplits };
+            let signalled = EventKind::NoMoreSplitsSignalled { attempt };
+            self.out.effect_with(self.context.to_main(message), signalled);
+        }
+        self.context.latch(subtask);
         Ok(())
     }
 
@@ -161,11 +267,21 @@ impl EnumeratorContext for ContextCall<'_> {
         &mut self,
         subtask: SubtaskIndex,
         event: Vec<u8>,
-    ) -> Result<(), UserError> {
-        let attempt = self.context.gateway(subtask)?;
+    ) -> Result<(), ContextError> {
+        self.context.check_index(subtask)?;
+        let attempt = self.context.only_gateway(subtask)?;
         debug_assert_eq!(attempt.subtask, subtask);
         let event = OperatorEvent::Custom(event);
         self.context.mail_main(CoordinatorToMain::SendEvent { attempt, event }, self.out);
         Ok(())
+    }
+    fn call_async(&mut self, call: AsyncCall) {
+        debug_assert!(call.period_ns != Some(0), "a period of nothing never lets anybody else run");
+        self.context.async_calls.insert(call.name, call.period_ns);
+        self.out.set_timer(Timer::AsyncCall(call.name), call.initial_delay_ns);
+    }
+
+    fn run_in_coordinator_thread(&mut self, call: AsyncCallName) {
+        self.context.mail_async_result(call, Ok(Vec::new()), self.out);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::actor::Effect;
+use crate::api::source::{AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory};
 use crate::config::{AssignmentPolicy, JobConfig};
 use crate::coordination::test_jobs::job;
 use crate::defects::DefectSet;
@@ -30,7 +31,7 @@ struct Bench {
 impl Bench {
     fn of(config: JobConfig) -> Self {
         let mut bench =
-            Self { coordinator: SourceCoordinator::new(config.into(), OperatorUid(0)), states: Vec::new() };
+            Self { coordinator: SourceCoordinator::new(&config.into(), OperatorUid(0)), states: Vec::new() };
         assert_eq!(bench.start(1, None), ["started []", "discovered [0, 1, 2, 3, 4]"]);
         bench
     }
@@ -116,6 +117,7 @@ impl Bench {
                     "=state".to_owned()
                 }
                 CoordinatorToMain::CheckpointResult { state: Err(_), .. } => "=no state".to_owned(),
+                CoordinatorToMain::EventsForgotten(_) => panic!("only a holder says so"),
                 CoordinatorToMain::FailJob { cause } => format!("FAIL {cause}"),
             });
         }
@@ -124,12 +126,13 @@ impl Bench {
 }
 
 #[test]
-fn fact_35_the_tracker_files_before_the_enumerator_snapshots() {
+fn beyond_fact_35_the_enumerator_snapshots_before_the_tracker_files() {
     let mut bench = Bench::registered();
     assert_eq!(bench.request(0, 0), ["arrived", "requested", "assigned 0[0]", "add 0#0 x1"]);
     assert_eq!(
         bench.mail(CoordinatorMail::Checkpoint(chk(1))),
-        ["filed 1", "snapshot [1, 2, 3, 4]", "=state"]
+        ["filed 1", "snapshot [1, 2, 3, 4]", "=state"],
+        "both before the main thread hears"
     );
     bench.request(0, 0);
     assert_eq!(bench.reset(0, Some(1)), ["given back [1]"], "split 0 is in the reader's state of 1");
@@ -152,7 +155,7 @@ fn fact_37_complete_drops_from_the_tracker_and_abort_does_not() {
 fn facts_39_and_41_an_unregistered_reader_gets_nothing_and_the_job_fails() {
     let mut bench = Bench::with(DefectSet::NONE);
     let said = bench.request(0, 0);
-    assert!(said[2].starts_with("FAIL Cannot assign splits"), "{said:?}");
+    assert!(said[2].starts_with("FAIL subtask 0 is not registered"), "{said:?}");
     assert_eq!((said.len(), bench.coordinator.tracked_split_count()), (3, 0));
 }
 
@@ -213,7 +216,7 @@ fn fact_47_a_new_generation_restores_the_state_and_an_empty_tracker() {
 
 #[test]
 fn fact_49_mail_before_the_start_fails_the_job_and_a_checkpoint_fails() {
-    let mut coordinator = SourceCoordinator::new(job(1, DefectSet::NONE).into(), OperatorUid(0));
+    let mut coordinator = SourceCoordinator::new(&job(1, DefectSet::NONE).into(), OperatorUid(0));
     let mut out = Outbox::new();
     coordinator.handle(CoordinatorMail::Checkpoint(chk(1)), &mut out);
     let mails = out.outputs().iter().filter(|output| output.effect.is_some()).count();
@@ -287,4 +290,204 @@ fn each_planted_defect_changes_what_it_says() {
         orders.insert(bench.request(0, 0));
     }
     assert!(orders.len() > 1, "64 runs that agree by chance: 5 to the minus 63");
+}
+
+#[test]
+fn a_batch_jobs_state_holds_what_was_assigned_and_files_nothing() {
+    let mut bench = Bench::registered();
+    bench.request(0, 0);
+    assert_eq!(
+        bench.mail(CoordinatorMail::Checkpoint(CheckpointId::BATCH)),
+        ["snapshot [1, 2, 3, 4]", "=state"],
+        "nothing is filed"
+    );
+    let state = bench.states.pop().expect("it was just taken");
+    assert_eq!(bench.start(2, Some((CheckpointId::BATCH, state))), ["started [1, 2, 3, 4]"]);
+    assert_eq!(bench.reset(0, None), ["given back [0]"], "the assignment is known to the new coordinator");
+}
+
+#[test]
+fn facts_38_and_44_what_a_reader_must_not_say_fails_the_job() {
+    let mut bench = Bench::registered();
+    assert!(bench.register(0, 0)[1].starts_with("FAIL ReaderInfo of"));
+    for (event, cause) in [
+        (ReaderEvent::RegisterAs(SubtaskIndex(1)), "FAIL subtask 0 #0 registers subtask 1"),
+        (ReaderEvent::Unrecognized("weird".to_owned()), "FAIL Unrecognized Operator Event: weird"),
+        (ReaderEvent::ReportedWatermark(7), "FAIL subtask 0 #0 reports a watermark, but alignment is off"),
+    ] {
+        assert_eq!(
+            bench.mail(CoordinatorMail::FromReader { attempt: attempt(0, 0), event }),
+            ["arrived", cause]
+        );
+    }
+}
+
+#[test]
+fn a_second_attempt_beside_the_first_is_registered_quietly_and_gets_its_share() {
+    let mut bench = Bench::registered();
+    bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 1)));
+    assert_eq!(bench.register(0, 1), ["arrived", "registered"]);
+    assert_eq!(
+        bench.request(0, 1),
+        ["arrived", "requested", "assigned 0[0]", "assigned 0[0]", "add 0#0 x1", "add 0#1 x1"]
+    );
+}
+
+#[test]
+fn fact_43_the_latch_of_a_reader_that_is_not_there_is_set_by_flink_only() {
+    for (defects, is_latched) in
+        [(DefectSet::NONE, false), (DefectSet::NONE.with(Defect::LatchBeforeCheck), true)]
+    {
+        let mut bench = Bench::with(defects);
+        let mut out = Outbox::new();
+        let result = bench
+            .coordinator
+            .with_context(&mut out, |context| context.signal_no_more_splits(SubtaskIndex(0)));
+        assert_eq!(result, Err(crate::api::source::ContextError::NotRegistered(SubtaskIndex(0))));
+        bench.register(0, 0);
+        let is_dropped = bench.request(0, 0) == ["arrived", "requested"];
+        assert_eq!(is_dropped, is_latched);
+    }
+}
+
+/// An enumerator that looks for splits again and again, and counts what it hears.
+#[derive(Clone, Debug, Hash, Default)]
+struct Discovering {
+    found: Vec<u8>,
+    runs: u8,
+}
+
+const DISCOVERY: AsyncCallName = AsyncCallName(3);
+const NOTE: AsyncCallName = AsyncCallName(4);
+
+impl EnumeratorFactory for Discovering {
+    fn create(&self) -> Result<Box<dyn EnumeratorPort>, UserError> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn restore(&self, _: &[u8]) -> Result<Box<dyn EnumeratorPort>, UserError> {
+        self.create()
+    }
+}
+
+type Called = Result<(), UserError>;
+
+impl EnumeratorPort for Discovering {
+    fn start(&mut self, context: &mut dyn EnumeratorContext) -> Called {
+        context.call_async(AsyncCall { name: DISCOVERY, initial_delay_ns: 5, period_ns: Some(7) });
+        context.run_in_coordinator_thread(NOTE);
+        Ok(())
+    }
+
+    fn handle_split_request(&mut self, _: SubtaskIndex, _: &mut dyn EnumeratorContext) -> Called {
+        Ok(())
+    }
+
+    fn handle_source_event(&mut self, _: SubtaskIndex, _: &[u8], _: &mut dyn EnumeratorContext) -> Called {
+        Ok(())
+    }
+
+    fn add_splits_back(
+        &mut self,
+        _: Vec<SplitPayload>,
+        _: SubtaskIndex,
+        _: &mut dyn EnumeratorContext,
+    ) -> Called {
+        Ok(())
+    }
+
+    fn add_reader(&mut self, _: SubtaskIndex, _: Vec<SplitPayload>, _: &mut dyn EnumeratorContext) -> Called {
+        Ok(())
+    }
+
+    fn snapshot_state(
+        &mut self,
+        _: CheckpointId,
+        _: &mut dyn EnumeratorContext,
+    ) -> Result<Vec<u8>, UserError> {
+        Ok(Vec::new())
+    }
+
+    fn notify_checkpoint_complete(&mut self, _: CheckpointId, _: &mut dyn EnumeratorContext) -> Called {
+        Ok(())
+    }
+
+    fn notify_checkpoint_aborted(&mut self, _: CheckpointId, _: &mut dyn EnumeratorContext) -> Called {
+        Ok(())
+    }
+
+    fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        assert_eq!(call, DISCOVERY, "a note is not run by a worker");
+        self.runs += 1;
+        if self.runs == 2 { Err(UserError::new("the outside is gone")) } else { Ok(vec![self.runs]) }
+    }
+
+    fn handle_async_result(
+        &mut self,
+        _: AsyncCallName,
+        result: Result<Vec<u8>, UserError>,
+        _: &mut dyn EnumeratorContext,
+    ) -> Called {
+        self.found.extend(result?);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Called {
+        Ok(())
+    }
+
+    fn clone_box(&self) -> Box<dyn EnumeratorPort> {
+        Box::new(self.clone())
+    }
+
+    fn fingerprint(&self, hasher: &mut dyn Hasher) {
+        let mut hasher = hasher;
+        self.hash(&mut hasher);
+    }
+}
+
+/// The effects of a turn, events left out.
+fn effects(coordinator: &mut SourceCoordinator, mail: CoordinatorMail) -> Vec<Effect> {
+    let mut out = Outbox::new();
+    coordinator.handle(mail, &mut out);
+    out.drain().filter_map(|output| output.effect).collect()
+}
+
+fn result_mail(generation: u32, call: AsyncCallName, result: Result<Vec<u8>, UserError>) -> Effect {
+    Effect::Mail {
+        to: ActorId::SourceCoordinator(OperatorUid(0)),
+        mail: Mail::Coordinator(CoordinatorMail::AsyncResult { generation, call, result }),
+    }
+}
+
+#[test]
+fn a_periodic_call_comes_back_as_mail_and_its_handlers_failure_fails_the_job() {
+    let mut coordinator = SourceCoordinator::with_enumerators(
+        OperatorUid(0),
+        1,
+        DefectSet::NONE,
+        Arc::new(Discovering::default()),
+    );
+    let timer = Timer::AsyncCall(DISCOVERY);
+    let start = |generation| CoordinatorMail::Start { generation, restored: None };
+    assert_eq!(
+        effects(&mut coordinator, start(1)),
+        [Effect::SetTimer { timer, after_ns: 5 }, result_mail(1, NOTE, Ok(Vec::new()))]
+    );
+    let again = Effect::SetTimer { timer, after_ns: 7 };
+    let fired = effects(&mut coordinator, CoordinatorMail::Timer(timer));
+    assert_eq!(fired, [again.clone(), result_mail(1, DISCOVERY, Ok(vec![1]))]);
+    let gone = UserError::new("the outside is gone");
+    let fired = effects(&mut coordinator, CoordinatorMail::Timer(timer));
+    assert_eq!(
+        fired,
+        [again, result_mail(1, DISCOVERY, Err(gone.clone()))],
+        "the worker's failure is a result"
+    );
+    let result =
+        |generation| CoordinatorMail::AsyncResult { generation, call: DISCOVERY, result: Err(gone.clone()) };
+    assert_eq!(effects(&mut coordinator, result(1)).len(), 1, "the handler threw it on: the job fails");
+    let restarted = effects(&mut coordinator, start(2));
+    assert_eq!(restarted[0], Effect::CancelTimer { timer });
+    assert_eq!(effects(&mut coordinator, result(1)), [], "a result of the coordinator before");
 }

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn gateway() -> SubtaskGateway {
-    SubtaskGateway::new(ExecutionAttemptId::default(), ProcessAddress::STORE)
+    SubtaskGateway::new(ExecutionAttemptId::default())
 }
 
 fn chk(id: u64) -> CheckpointId {
@@ -16,7 +16,7 @@ fn block(gateway: &mut SubtaskGateway, id: u64) {
 }
 
 fn opened(gateway: &mut SubtaskGateway, checkpoint: u64) -> Option<Vec<u64>> {
-    Some(gateway.open(chk(checkpoint))?.into_iter().map(|(id, _)| id.0).collect())
+    Some(gateway.open(chk(checkpoint)).ok()??.into_iter().map(|(id, _)| id.0).collect())
 }
 
 fn closed_for(ids: &[u64]) -> SubtaskGateway {
@@ -63,7 +63,8 @@ fn fact_14_late_and_repeated_openings_do_nothing() {
     let mut gateway = closed_for(&[1]);
     assert_eq!(opened(&mut gateway, 1), Some(vec![]));
     assert_eq!(opened(&mut gateway, 1), None);
-    assert_eq!(opened(&mut gateway, 9), None, "a checkpoint that it never saw");
+    let unseen = UnseenCheckpoint { latest: Some(chk(1)), checkpoint: chk(9) };
+    assert_eq!(gateway.open(chk(9)), Err(unseen));
 }
 
 #[test]
@@ -73,6 +74,29 @@ fn fact_15_marks_rise() {
     let error = gateway.mark(chk(2)).unwrap_err();
     assert_eq!(error, RegressingCheckpoint { latest: chk(2), checkpoint: chk(2) });
     assert!(gateway.mark(chk(1)).is_err() && gateway.mark(chk(3)).is_ok());
+}
+
+#[test]
+fn fact_15_a_batch_job_marks_the_same_again() {
+    let mut gateway = closed_for(&[3]);
+    for _ in 0..2 {
+        gateway.mark(CheckpointId::BATCH).unwrap();
+        assert!(gateway.close(CheckpointId::BATCH));
+    }
+    block(&mut gateway, 1);
+    assert_eq!(opened(&mut gateway, 0), Some(vec![]));
+    assert_eq!(gateway.closed().collect::<Vec<_>>(), [(chk(3), 1)]);
+}
+
+#[test]
+fn fact_30_opening_for_all_lets_everything_out_in_order() {
+    let mut gateway = closed_for(&[1]);
+    block(&mut gateway, 1);
+    gateway.mark(chk(2)).unwrap();
+    gateway.close(chk(2));
+    block(&mut gateway, 2);
+    assert_eq!(gateway.open_all().len(), 2);
+    assert_eq!((gateway.marked().count(), gateway.latest_marked()), (0, Some(chk(2))));
 }
 
 #[test]

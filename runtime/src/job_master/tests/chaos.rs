@@ -2,6 +2,7 @@
 //! and the outbox must keep its order.
 
 use super::*;
+use crate::coordination::coordinator_error::CoordinatorError;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -237,12 +238,12 @@ impl Chaos {
                 self.script.coordinator_completes(coordinated.0);
             }
             Step::CoordinatorFails => {
-                let (checkpoint, state) = (self.checkpoint(0), Err("no".to_owned()));
+                let (checkpoint, state) = (self.checkpoint(0), Err(CoordinatorError::NotStarted));
                 self.script.coordinator_says(CoordinatorToMain::CheckpointResult { checkpoint, state });
             }
-            Step::FailJob => {
-                self.script.coordinator_says(CoordinatorToMain::FailJob { cause: "no".to_owned() })
-            }
+            Step::FailJob => self
+                .script
+                .coordinator_says(CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted }),
             Step::TaskManager(index, life, registers) => {
                 let message = if registers {
                     JobManagerMessage::RegisterTaskManager

@@ -1,6 +1,7 @@
 //! Checkpoints: the happy path, aborts in each phase, when one is triggered, the final one.
 
 use super::*;
+use crate::coordination::coordinator_error::CoordinatorError;
 
 #[test]
 fn a_checkpoint_goes_coordinators_barriers_acknowledgements_add_notices() {
@@ -98,8 +99,10 @@ fn a_decline_aborts_and_too_many_fail_the_job_over() {
 fn a_coordinator_that_fails_its_part_aborts_the_checkpoint() {
     let mut script = Script::running(tolerant(1));
     script.trigger();
-    let failed =
-        CoordinatorToMain::CheckpointResult { checkpoint: CheckpointId(1), state: Err("no".to_owned()) };
+    let failed = CoordinatorToMain::CheckpointResult {
+        checkpoint: CheckpointId(1),
+        state: Err(CoordinatorError::NotStarted),
+    };
     script.skip().coordinator_says(failed);
     assert_eq!(script.told()[0], "aborted chk 1");
 }

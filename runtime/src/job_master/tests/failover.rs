@@ -1,6 +1,7 @@
 //! Failures in each phase, order of abort and reset, regions, budget, task managers.
 
 use super::*;
+use crate::coordination::coordinator_error::CoordinatorError;
 
 fn fail(script: &mut Script, attempt: ExecutionAttemptId) {
     script.state(attempt, ExecutionState::Failed);
@@ -162,7 +163,7 @@ fn two_regions_that_fail_together_use_two_restarts_and_the_next_one_ends_the_job
 fn a_global_failover_takes_regional_ones_in_and_replaces_the_coordinators() {
     let mut script = Script::with_completed(config());
     fail(&mut script, attempt(0, 0));
-    script.skip().coordinator_says(CoordinatorToMain::FailJob { cause: "enumerator".to_owned() });
+    script.skip().coordinator_says(CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted });
     assert_eq!(
         script.told(),
         [
@@ -208,7 +209,7 @@ fn a_wholly_finished_vertex_is_restored_as_finished_and_not_run() {
         message: CoordinatorToMain::CheckpointResult { checkpoint, state },
     });
     script.complete(1, &[attempt(0, 0), attempt(1, 0)]);
-    script.coordinator_says(CoordinatorToMain::FailJob { cause: "enumerator".to_owned() });
+    script.coordinator_says(CoordinatorToMain::FailJob { cause: CoordinatorError::NotStarted });
     script.state(attempt(0, 0), ExecutionState::Canceled);
     script.state(attempt(1, 0), ExecutionState::Canceled);
     script.skip().timer(Timer::RestartDelay(1));
