@@ -42,7 +42,8 @@ fn a_failing_seed_says_what_failed_and_how_to_see_it_again() {
     let sentence = run_with(&scenario, SeedChoices::new(seed), None).outcome.to_string();
     assert!(sentence.starts_with("violated C1"), "{sentence}");
     assert!(message.contains(&sentence), "{message}");
-    let command = format!("cargo run --profile sim -- replay --seed {seed} --scenario scenario.toml");
+    let file = format!("splitrace-seed-{seed}.toml");
+    let command = format!("-p splitrace --profile sim -- replay --seed {seed} --scenario {file}");
     assert!(message.ends_with(&command), "{message}");
     let pasted = message.split("<<'END'\n").nth(1).and_then(|rest| rest.split("END\n").next());
     let pasted = Scenario::from_toml(pasted.expect("the scenario stands in the message"));
