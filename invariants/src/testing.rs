@@ -215,11 +215,18 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         after_tasks_finish: checkpointing.is_some_and(|config| config.after_tasks_finish),
     });
     let policy = AssignmentPolicy::Pull;
-    let source = SourceConfig { split_count: 4, records_per_split: 10, policy, bounded: true };
+    let source = SourceConfig {
+        split_count: 4,
+        records_per_split: 10,
+        policy,
+        bounded: true,
+        script: EnumeratorScript::NONE,
+    };
     let task = TaskConfig {
         record_interval_ns: 0,
         filter_every: 0,
         user_failure: None,
+        checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 10,
         store_timeout_ns: NANOS_PER_MILLI,
@@ -232,7 +239,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         lineage: LineageId(0),
         vertices: vec![vertex],
         checkpointing,
-        restart: RestartConfig { delay_ns: 0, attempts_max: 10 },
+        restart: RestartConfig::FixedDelay { delay_ns: 0, attempts_max: 10 },
         region: RegionScope::Subtask,
         task_managers: 2,
         heartbeat: HeartbeatConfig { interval_ns: NANOS_PER_MILLI, timeout_ns: 5 * NANOS_PER_MILLI },

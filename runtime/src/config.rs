@@ -2,6 +2,12 @@
 //!
 //! Nothing here is read from the environment, and every unit is in its name.
 
+mod restart;
+mod script;
+
+pub use restart::RestartConfig;
+pub use script::{CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment};
+
 use crate::defects::DefectSet;
 use crate::ids::{JobId, LineageId, OperatorUid};
 use serde::{Deserialize, Serialize};
@@ -104,6 +110,9 @@ pub struct SourceConfig {
     pub policy: AssignmentPolicy,
     /// Whether the source ends after its last split.
     pub bounded: bool,
+    /// What its enumerator does beside handing splits out.
+    #[serde(default, skip_serializing_if = "EnumeratorScript::is_plain")]
+    pub script: EnumeratorScript,
 }
 
 /// How splits reach the readers.
@@ -126,6 +135,9 @@ pub struct TaskConfig {
     pub filter_every: u64,
     /// A failure of the user's code, as the demo injects it.
     pub user_failure: Option<UserFailure>,
+    /// A failure of the user's code that one checkpoint brings about.
+    #[serde(default)]
+    pub checkpoint_failure: Option<CheckpointFailure>,
     /// How many records a transactional writer gathers before it sends them out.
     pub write_buffer_records: u32,
     /// How many immediate retries a committer has (`sink.committer.retries`, 10 in Flink).
@@ -196,7 +208,7 @@ pub struct UserFailure {
     pub moment: FailureMoment,
 }
 
-/// The five moments of a record's journey at which the demo can fail.
+/// The moments at which user code can fail: five of a record's journey, and three of a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureMoment {
@@ -210,10 +222,16 @@ pub enum FailureMoment {
     Snapshot,
     /// The store has made the record visible and the committer is about to learn of it.
     Committing,
+    /// `snapshot_state` of the reader throws; see [`CheckpointFailure`], as for the two below.
+    ReaderSnapshot,
+    /// The first record after the subtask's own acknowledgement, while others still owe theirs.
+    CheckpointPending,
+    /// The notice that the checkpoint is complete has come; nothing is committed yet.
+    CheckpointCompleted,
 }
 
 impl FailureMoment {
-    /// Every moment, in the order of the journey.
+    /// Every moment of a record, in the order of its journey.
     pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Prepared, Self::Snapshot, Self::Committing];
 }
 
@@ -233,16 +251,6 @@ pub struct CheckpointConfig {
     pub failures_tolerable: u32,
     /// Whether a last checkpoint is taken once tasks have finished (`checkpoints-after-tasks-finish`).
     pub after_tasks_finish: bool,
-}
-
-/// The fixed-delay restart strategy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RestartConfig {
-    /// Time between the failure and the reset.
-    pub delay_ns: u64,
-    /// How many restarts the job has in all.
-    pub attempts_max: u32,
 }
 
 /// Which subtasks form a pipelined region.

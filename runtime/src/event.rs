@@ -544,7 +544,7 @@ pub enum EventKind {
     UserFailure {
         /// Where.
         moment: crate::config::FailureMoment,
-        /// At this record.
+        /// At this record; the checkpoint where the moment is one of a checkpoint and no record is at hand.
         record: u64,
     },
     /// The task's thread ended by itself. Read by S1, S3.

@@ -140,6 +140,8 @@ pub struct TaskDescriptor {
     pub bounded: bool,
     /// Whether readers ask for splits.
     pub pull: bool,
+    /// Whether the reader reports its restored splits instead of keeping them (FACT 53).
+    pub reports_splits: bool,
     /// Whether checkpoints run, and whether a last one comes after the end of input.
     pub checkpointing: bool,
     /// Flink's `checkpoints-after-tasks-finish`.
@@ -458,6 +460,12 @@ pub enum Timer {
     CheckpointTimeout(CheckpointId),
     /// Main thread: the restart delay of this failover is over.
     RestartDelay(u64),
+    /// Main thread: the exponential delay of the restart strategy is over.
+    RestartBackoff,
+    /// Main thread: nothing has failed for so long that the exponential delay is the first one again.
+    RestartQuiet,
+    /// Main thread: the n-th failure lies outside the interval of the failure rate.
+    FailureForgotten(u32),
     /// Main thread: look whether task managers fell silent.
     HeartbeatCheck,
     /// Main thread: a call to the high-availability service has had no answer.
@@ -470,6 +478,8 @@ pub enum Timer {
     FetchDue(FetcherNumber),
     /// Task: a store call has had no answer.
     StoreTimeout(CallId),
+    /// Task: user code that stood still goes on.
+    UserCodeStall,
     /// Coordinator of an operator that is no source: send the next event.
     CoordinatedEvent,
     /// Coordinator of a source: a worker runs this for the enumerator.

@@ -110,13 +110,13 @@ impl Task {
         Self {
             status: TaskStatus::Created,
             mailbox: Mailbox::default(),
-            source: SourceOperator::new(reader, false, descriptor.defects),
+            source: SourceOperator::new(reader, descriptor.reports_splits, descriptor.defects),
             map: MapOperator::new(config.filter_every),
             coordinated: descriptor.coordinated.map(CoordinatedOperator::new),
             writer: SinkWriterOperator::new(writer),
             committer: CommitterOperator::new(committer, config.commit_retries_max),
             store: StoreClient::new(attempt, descriptor.leader_epoch, config.store_timeout_ns),
-            user_code: UserCode::new(config.user_failure, attempt.attempt),
+            user_code: UserCode::new(&config, attempt),
             progress: CheckpointProgress::new(restored),
             input_ended: false,
             descriptor: Box::new(descriptor),
@@ -202,6 +202,7 @@ impl Task {
                 }
                 if self.mailbox.is_empty() && self.can_poll() { self.poll(decision, outbox) } else { Ok(()) }
             }
+            Some(TaskMail::Timer(Timer::UserCodeStall)) => self.stall_over(outbox),
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),
             Some(TaskMail::Timer(timer)) => {
                 debug_assert!(false, "{timer:?} is no timer of a task");

@@ -12,7 +12,7 @@ pub use file::ScenarioError;
 
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput};
-use splitrace_runtime::config::JobConfig;
+use splitrace_runtime::config::{JobConfig, VertexConfig};
 use splitrace_runtime::event::Window;
 
 /// A job with at least so many restarts is never failed by the faults of a scenario alone.
@@ -194,6 +194,13 @@ impl FaultConfig {
     }
 }
 
+/// Whether user code is meant to throw, or may be made to by what it does.
+fn may_user_code_fail(vertex: &VertexConfig) -> bool {
+    vertex.task.user_failure.is_some()
+        || vertex.task.checkpoint_failure.is_some()
+        || vertex.source.script.failure.is_some()
+}
+
 impl Scenario {
     /// What this scenario promises, per invariant, with the reason.
     #[must_use]
@@ -202,15 +209,14 @@ impl Scenario {
         let mut promise = Promise::new(PromiseInput {
             bounded: job.vertices.iter().all(|vertex| vertex.source.bounded),
             checkpointing: job.checkpointing.is_some(),
-            failover_possible: self.faults.failover_possible()
-                || job.vertices.iter().any(|vertex| vertex.task.user_failure.is_some()),
+            failover_possible: self.faults.failover_possible() || job.vertices.iter().any(may_user_code_fail),
             sink: job.sink,
             after_tasks_finish: job
                 .checkpointing
                 .is_none_or(|checkpointing| checkpointing.after_tasks_finish),
         });
         // The budget of faults cannot use up this many restarts, so a job that fails all the same is a finding.
-        promise.may_fail &= job.restart.attempts_max < RESTARTS_BEYOND_ANY_BUDGET;
+        promise.may_fail &= job.restart.failures_survived() < RESTARTS_BEYOND_ANY_BUDGET;
         promise.may_be_cancelled = self.cancel_after_ns.is_some();
         promise
     }

@@ -1,8 +1,11 @@
 //! The command line, as clap reads it. Help texts teach: what it does, then examples that can be pasted.
 
+mod demo;
+
+pub use demo::{DemoArguments, Mode, Moment};
+
 use crate::parse::{self, SeedRange};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::defects::{Defect, DefectSet, Profile};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,89 +92,6 @@ pub enum Command {
     /// Print or check scenarios
     #[command(subcommand)]
     Scenario(ScenarioCommand),
-}
-
-/// What `demo` shows: 4 splits of 40 records, parallelism 2, one record per 80 ms, a checkpoint every second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
-pub enum Mode {
-    /// Nothing fails
-    Normal,
-    /// Nothing fails, and the enumerator deals the splits out itself
-    Push,
-    /// User code fails once, at record 80
-    Fail,
-    /// The same failure; transaction numbers restart and the committer is not idempotent (C1)
-    FailNaive,
-    /// No checkpoints: one commit at the end of the input
-    Nockpt,
-    /// No checkpoints and no end: cancelled after a while, commits nothing
-    NockptUnbounded,
-    /// The committer does not wait until the checkpoint is complete (C3)
-    CommitEarly,
-    /// The same failure; transaction numbers restart, but the committer is idempotent: records are lost (K2,
-    /// C2)
-    FailNaiveIdsIdempotent,
-    /// A failure without checkpoints: everything is read again
-    NockptFail,
-    /// Nothing fails; records come through split fetchers, in threads of their own
-    Fetcher,
-    /// The outside is silent for 12 s and the reader blocks inside its poll: a checkpoint times out
-    BlockingReader,
-    /// The same outside, waited for by a split fetcher: checkpoints go on
-    BlockedFetcher,
-}
-
-/// At which of the five moments of a record's journey user code fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Moment {
-    /// The user function has the record; the writer never sees it
-    Read,
-    /// The writer has taken the record
-    Write,
-    /// Its transaction is prepared; nothing is snapshotted
-    Prepared,
-    /// The snapshot that holds it is acknowledged
-    Snapshot,
-    /// It is visible outside, and the committer does not know yet
-    Committing,
-}
-
-impl From<Moment> for FailureMoment {
-    fn from(moment: Moment) -> Self {
-        match moment {
-            Moment::Read => Self::Read,
-            Moment::Write => Self::Write,
-            Moment::Prepared => Self::Prepared,
-            Moment::Snapshot => Self::Snapshot,
-            Moment::Committing => Self::Committing,
-        }
-    }
-}
-
-/// Arguments of `demo`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  splitrace demo normal
-  splitrace demo fail --at committing      fail right after the store has made the record visible
-  splitrace demo fail --fail-at 60         fail at another record
-  splitrace demo fail-naive; echo $?       1: records are committed twice
-
-The last line counts what became visible outside. A record that is read twice but committed once is what
-exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
-pub struct DemoArguments {
-    /// What to show
-    #[arg(value_enum)]
-    pub mode: Mode,
-    /// Move the failure to another moment of the record's journey
-    #[arg(long, value_enum, value_name = "MOMENT")]
-    pub at: Option<Moment>,
-    /// Move the failure to another record
-    #[arg(long, value_name = "RECORD", value_parser = parse::record, allow_hyphen_values = true)]
-    pub fail_at: Option<u64>,
-    /// Shift the timing; the verdict stays
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
-    pub seed: u64,
 }
 
 /// Arguments of `oracle`.

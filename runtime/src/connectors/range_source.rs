@@ -18,7 +18,9 @@ use crate::api::source::{
     SourceEnumerators, SourceSplit,
 };
 use crate::api::source_state::StateError;
-use crate::config::{AssignmentPolicy, FetcherConfig, ReaderKind, SourceConfig, TaskConfig, VertexConfig};
+use crate::config::{
+    AssignmentPolicy, EnumeratorScript, FetcherConfig, ReaderKind, SourceConfig, TaskConfig, VertexConfig,
+};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
@@ -166,7 +168,13 @@ pub fn range_enumerators(config: &VertexConfig, defects: DefectSet) -> Arc<dyn E
 #[must_use]
 pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<dyn ReaderPort> {
     let policy = if pull { AssignmentPolicy::Pull } else { AssignmentPolicy::Push };
-    let plan = SourceConfig { split_count: 0, records_per_split: 0, policy, bounded: true };
+    let plan = SourceConfig {
+        split_count: 0,
+        records_per_split: 0,
+        policy,
+        bounded: true,
+        script: EnumeratorScript::NONE,
+    };
     let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
     if defects.has(Defect::ReaderSnapshotsAhead) {
         return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));

@@ -133,6 +133,7 @@ impl MainThread {
             config: vertex.task,
             bounded: vertex.source.bounded,
             pull: vertex.source.policy == AssignmentPolicy::Pull,
+            reports_splits: vertex.source.script.reassignment.is_some(),
             checkpointing: self.config.checkpointing.is_some(),
             final_checkpoint: self.config.checkpointing.is_some_and(|settings| settings.after_tasks_finish),
             sink: self.config.sink,

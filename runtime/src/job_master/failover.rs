@@ -13,7 +13,7 @@
 use super::execution::{Execution, Phase};
 use super::main_thread::{JobStatus, MainThread};
 use super::regions::region_of;
-use super::restart_strategy::RestartStrategy;
+use super::restart_strategy::{Restart, RestartStrategy};
 use crate::actor::Outbox;
 use crate::config::RestartConfig;
 use crate::event::EventKind;
@@ -30,6 +30,8 @@ pub(super) struct Failover {
     pub(super) global: bool,
     pub(super) subtasks: Vec<SubtaskId>,
     pub(super) delay_over: bool,
+    /// It waits for the strategy's back-off and not for a timer of its own.
+    with_backoff: bool,
 }
 
 /// The failovers under way, and what was restarted since checkpoints last could be triggered.
@@ -37,7 +39,7 @@ pub(super) struct Failover {
 pub(super) struct Failovers {
     pub(super) active: Vec<Failover>,
     pub(super) restarted: Vec<SubtaskId>,
-    strategy: RestartStrategy,
+    pub(super) strategy: RestartStrategy,
     last_number: u64,
 }
 
@@ -51,7 +53,8 @@ impl Failovers {
         }
     }
 
-    fn start(&mut self, global: bool, subtasks: Vec<SubtaskId>, delay_ns: u64, out: &mut Outbox) {
+    fn start(&mut self, global: bool, subtasks: Vec<SubtaskId>, restart: Restart, out: &mut Outbox) {
+        debug_assert_ne!(restart, Restart::Never, "a failover leads to a restart");
         self.last_number += 1;
         let number = self.last_number;
         debug_assert!(number > INITIAL_WAIT, "failovers count from 1");
@@ -60,8 +63,19 @@ impl Failovers {
                 self.restarted.insert(place, *subtask);
             }
         }
-        self.active.push(Failover { number, global, subtasks, delay_over: false });
-        out.set_timer(Timer::RestartDelay(number), delay_ns);
+        let with_backoff = restart == Restart::WithBackoff;
+        self.active.push(Failover { number, global, subtasks, delay_over: false, with_backoff });
+        if let Restart::After(delay_ns) = restart {
+            out.set_timer(Timer::RestartDelay(number), delay_ns);
+        }
+    }
+
+    /// The strategy's back-off is over, for all failovers that joined it.
+    pub(super) fn backoff_over(&mut self, out: &mut Outbox) {
+        self.strategy.backoff_over(out);
+        for failover in self.active.iter_mut().filter(|failover| failover.with_backoff) {
+            failover.delay_over = true;
+        }
     }
 
     /// Drops all failovers: a global one, or the job's end, takes their place.
@@ -186,10 +200,11 @@ impl MainThread {
     fn fail_over(&mut self, global: bool, subtasks: Vec<SubtaskId>, cause: String, out: &mut Outbox) {
         debug_assert!(self.checkpoints.abortable().is_empty(), "aborts come first (FACT 28)");
         self.checkpoints.suspend(out);
-        let Some(delay_ns) = self.failovers.strategy.try_restart() else {
+        let restart = self.failovers.strategy.on_failure(out);
+        if restart == Restart::Never {
             self.fail_job(cause, out);
             return;
-        };
+        }
         tracing::debug!(global, cause, "failover");
         out.emit(EventKind::FailoverStarted { global, subtasks: subtasks.clone(), cause });
         for subtask in &subtasks {
@@ -203,7 +218,7 @@ impl MainThread {
                 .all(|other| !other.subtasks.iter().any(|held| subtasks.contains(held))),
             "a subtask is in one failover at a time"
         );
-        self.failovers.start(global, subtasks, delay_ns, out);
+        self.failovers.start(global, subtasks, restart, out);
     }
 
     /// Stops an execution if it is live. One that says it has finished, or whose task manager is gone, is over at once.

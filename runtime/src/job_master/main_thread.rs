@@ -189,12 +189,16 @@ impl MainThread {
             Timer::CheckpointPause => self.checkpoints.pause_elapsed(),
             Timer::CheckpointTimeout(checkpoint) => self.on_checkpoint_timeout(checkpoint, out),
             Timer::RestartDelay(number) => self.on_restart_delay(number, out),
+            Timer::RestartBackoff => self.failovers.backoff_over(out),
+            Timer::RestartQuiet => self.failovers.strategy.quiet(),
+            Timer::FailureForgotten(_) => self.failovers.strategy.failure_forgotten(),
             Timer::HeartbeatCheck => self.on_heartbeat_check(out),
             Timer::HighAvailabilityTimeout(call) => self.on_high_availability_timeout(call, out),
             Timer::Heartbeat
             | Timer::ReaderWake
             | Timer::FetchDue(_)
             | Timer::StoreTimeout(_)
+            | Timer::UserCodeStall
             | Timer::CoordinatedEvent
             | Timer::AsyncCall(_) => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");

@@ -17,7 +17,7 @@ use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, TransactionName};
-use crate::message::{JobManagerMessage, Notice, Stream, TaskSnapshot};
+use crate::message::{JobManagerMessage, Notice, Stream, TaskSnapshot, Timer};
 use std::sync::Arc;
 
 /// What a task remembers of checkpoints.
@@ -83,6 +83,23 @@ impl Task {
             return Ok(());
         }
         debug_assert_eq!(self.status, TaskStatus::Running, "triggers wait while the task waits");
+        if let Some(stall_ns) = self.user_code.stalls_at(checkpoint) {
+            self.status = TaskStatus::Stalling(checkpoint);
+            outbox.set_timer(Timer::UserCodeStall, stall_ns);
+            return Ok(());
+        }
+        self.begin_checkpoint(checkpoint, outbox)
+    }
+
+    /// User code goes on: the barrier that it held up passes.
+    pub(super) fn stall_over(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        let TaskStatus::Stalling(checkpoint) = self.status else { return Ok(()) };
+        self.status = TaskStatus::Running;
+        self.begin_checkpoint(checkpoint, outbox)
+    }
+
+    fn begin_checkpoint(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert_eq!(self.status, TaskStatus::Running, "nothing else is under way");
         outbox.emit(EventKind::BarrierHandled { checkpoint });
         if self.input_ended {
             self.progress.first_after_end.get_or_insert(checkpoint);
@@ -154,6 +171,7 @@ impl Task {
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
         let splits = self.source.snapshot_state(checkpoint);
         outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
+        self.user_code.reader_snapshot(checkpoint, outbox)?;
         let coordinated =
             self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
         let snapshot = Arc::new(TaskSnapshot {
@@ -166,7 +184,7 @@ impl Task {
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
         self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
-        self.user_code.acknowledged(outbox)?;
+        self.user_code.acknowledged(checkpoint, outbox)?;
         if self.descriptor.defects.has(Defect::CommitBeforeComplete) {
             return self.commit(checkpoint, None, outbox);
         }

@@ -21,6 +21,7 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
         outbox.emit(EventKind::CompletionNoticed { checkpoint, addressee, epoch });
         self.progress.last_completed = self.progress.last_completed.max(Some(checkpoint));
+        self.user_code.completed(checkpoint, outbox)?;
         self.source.notify_checkpoint_complete(checkpoint);
         // An older notice that comes late finds everything up to the newest known one (FACT 65).
         let up_to = self.progress.last_completed.expect("it was set just now");

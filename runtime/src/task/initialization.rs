@@ -72,7 +72,8 @@ impl Task {
             operator.restore(&snapshot.coordinated)?;
         }
         outbox.emit(EventKind::TaskRestored { checkpoint: self.progress.restored() });
-        let restored = positions(&splits);
+        // Restored splits stay with their reader, or travel in its registration and come back as assignments (FACT 53).
+        let restored = if self.source.reassigns_on_recovery() { Vec::new() } else { positions(&splits) };
         for split in &restored {
             outbox.emit(EventKind::SplitRestored { split: *split });
         }

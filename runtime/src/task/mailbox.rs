@@ -13,7 +13,7 @@ pub enum MailGate {
     Open,
     /// The store's replies and their timers; also triggers, which a task that still initialises declines.
     Initializing,
-    /// The store's replies and their timers.
+    /// The store's replies and their timers, and the end of a stall of user code.
     StoreOnly,
     /// The timer that ends the reader's call.
     ReaderOnly,
@@ -25,7 +25,9 @@ impl MailGate {
     pub const fn admits(self, mail: &TaskMail) -> bool {
         match mail {
             TaskMail::FromNetwork(TaskMessage::StoreReply { .. })
-            | TaskMail::Timer(Timer::StoreTimeout(_)) => !matches!(self, Self::ReaderOnly),
+            | TaskMail::Timer(Timer::StoreTimeout(_) | Timer::UserCodeStall) => {
+                !matches!(self, Self::ReaderOnly)
+            }
             TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_)) => {
                 matches!(self, Self::Open | Self::Initializing)
             }

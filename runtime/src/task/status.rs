@@ -19,6 +19,8 @@ pub enum TaskStatus {
     BlockedInPoll,
     /// The pre-barrier part of this checkpoint waits for the writer's requests.
     PreparingCheckpoint(CheckpointId),
+    /// User code stands still, and the barrier of this checkpoint with it.
+    Stalling(CheckpointId),
     /// The last `prepare_commit` waits for the writer's requests.
     PreparingEndOfInput,
     /// The committer waits for its commits. The checkpoint is the one whose completion was noticed, if it was that.
@@ -43,6 +45,7 @@ impl TaskStatus {
             Self::BlockedInPoll => MailGate::ReaderOnly,
             Self::PreparingCheckpoint(_)
             | Self::PreparingEndOfInput
+            | Self::Stalling(_)
             | Self::Committing(_)
             | Self::Ended(_) => MailGate::StoreOnly,
         }

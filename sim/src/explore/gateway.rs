@@ -211,13 +211,16 @@ impl Shape {
             }
             Timer::CheckpointTimeout(_) => Treatment::BranchAtMost { budget: TIMEOUTS, times: self.timeouts },
             Timer::CoordinatedEvent => Treatment::BranchAtMost { budget: ROUNDS, times: self.rounds },
-            Timer::RestartDelay(_) | Timer::AsyncCall(_) => Treatment::Branch,
+            Timer::RestartDelay(_) | Timer::RestartBackoff | Timer::AsyncCall(_) => Treatment::Branch,
             Timer::CheckpointPause => Treatment::AtOnce,
             Timer::HeartbeatCheck
             | Timer::HighAvailabilityTimeout(_)
             | Timer::Heartbeat
             | Timer::ReaderWake
             | Timer::FetchDue(_)
+            | Timer::UserCodeStall
+            | Timer::RestartQuiet
+            | Timer::FailureForgotten(_)
             | Timer::StoreTimeout(_) => Treatment::Never,
         }
     }

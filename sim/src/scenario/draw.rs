@@ -115,6 +115,7 @@ pub(super) enum Property {
     Fetchers,
     FetcherThreads,
     QueueCapacity,
+    RestartStrategy,
 }
 
 impl Scenario {
@@ -166,15 +167,30 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
             failures_tolerable: 1_000,
             after_tasks_finish: true,
         }),
-        restart: RestartConfig {
-            delay_ns: drawer.within(Property::RestartDelay, 0, 80) * NANOS_PER_MILLI,
-            attempts_max: 10_000,
-        },
+        restart: draw_restart(drawer),
         region: if drawer.percent(Property::Region, 35) { RegionScope::Vertex } else { RegionScope::Subtask },
         task_managers: 1 + drawer.below(Property::TaskManagers, 3) as u32,
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
         defects: DefectSet::NONE,
+    }
+}
+
+/// Each strategy with room for more failures than the faults of a run can bring about.
+fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
+    let delay_ns = drawer.within(Property::RestartDelay, 0, 80) * NANOS_PER_MILLI;
+    match drawer.below(Property::RestartStrategy, 10) {
+        8 => RestartConfig::ExponentialDelay {
+            initial_ns: delay_ns.max(NANOS_PER_MILLI),
+            max_ns: 160 * NANOS_PER_MILLI,
+            multiplier_percent: 150,
+            reset_after_ns: 300 * NANOS_PER_MILLI,
+            attempts_max: 10_000,
+        },
+        9 => {
+            RestartConfig::FailureRate { delay_ns, failures_max: 10_000, interval_ns: 200 * NANOS_PER_MILLI }
+        }
+        _ => RestartConfig::FixedDelay { delay_ns, attempts_max: 10_000 },
     }
 }
 
@@ -191,11 +207,13 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
                 AssignmentPolicy::Pull
             },
             bounded: true,
+            script: EnumeratorScript::NONE,
         },
         task: TaskConfig {
             record_interval_ns: drawer.within(Property::RecordInterval, 1, 8) * NANOS_PER_MILLI,
             filter_every: if drawer.percent(Property::Filter, 25) { 5 } else { 0 },
             user_failure: None,
+            checkpoint_failure: None,
             write_buffer_records: drawer.within(Property::WriteBuffer, 1, 8) as u32,
             commit_retries_max: 10,
             store_timeout_ns: 400 * NANOS_PER_MILLI,

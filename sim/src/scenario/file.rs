@@ -87,6 +87,11 @@ impl Scenario {
         if job.heartbeat.interval_ns == 0 || job.heartbeat.timeout_ns <= job.heartbeat.interval_ns {
             return wrong("job.heartbeat", "the timeout is longer than the interval, and neither is 0");
         }
+        if !job.restart.is_valid() {
+            let message = "delays, limits and intervals are at least 1, the longest delay is not below the first, and \
+                           multiplier_percent is above 100";
+            return wrong("job.restart", message);
+        }
         if let Some(checkpointing) = job.checkpointing
             && (checkpointing.interval_ns == 0
                 || checkpointing.timeout_ns == 0
@@ -104,7 +109,7 @@ impl Scenario {
             [vertex.task.store_timeout_ns, vertex.task.record_interval_ns, stall_ns(vertex)]
         });
         let delays = [
-            job.restart.delay_ns,
+            job.restart.longest_delay_ns(),
             job.heartbeat.timeout_ns,
             job.checkpointing
                 .map_or(0, |checkpointing| checkpointing.timeout_ns.max(checkpointing.interval_ns)),
@@ -239,6 +244,11 @@ fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splitrace_runtime::config::RestartConfig;
+
+    fn restart(delay_ns: u64) -> RestartConfig {
+        RestartConfig::FixedDelay { delay_ns, attempts_max: 9 }
+    }
 
     fn refused(change: impl FnOnce(&mut Scenario)) -> String {
         let mut scenario = Scenario::draw(7);
@@ -261,8 +271,8 @@ mod tests {
                 .starts_with("faults.plan_until_ns: at most")
         );
         assert!(
-            refused(|scenario| scenario.job.restart.delay_ns = NANOS_MAX + 1)
-                .starts_with("job.restart.delay_ns")
+            refused(|scenario| scenario.job.restart = restart(NANOS_MAX + 1))
+                .starts_with("job.restart.fixed-delay.delay_ns")
         );
         assert!(
             refused(|scenario| scenario.faults.task_failures_max = u32::MAX)
@@ -292,7 +302,7 @@ mod tests {
 
     #[test]
     fn silence_must_outlast_every_delay() {
-        let said = refused(|scenario| scenario.job.restart.delay_ns = scenario.limits.no_progress_max_ns);
+        let said = refused(|scenario| scenario.job.restart = restart(scenario.limits.no_progress_max_ns));
         assert!(said.starts_with("limits.no_progress_max_ns: at least three times"), "{said}");
     }
 }

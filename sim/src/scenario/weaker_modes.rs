@@ -42,7 +42,8 @@ pub(super) fn weaken<C: Choices>(
         checkpointing.after_tasks_finish = false;
     }
     if drawer.permille(Property::FewRestarts, FEW_RESTARTS_PERMILLE) {
-        job.restart.attempts_max = drawer.within(Property::RestartAttempts, 1, FEW_RESTARTS_MAX) as u32;
+        let attempts_max = drawer.within(Property::RestartAttempts, 1, FEW_RESTARTS_MAX) as u32;
+        job.restart = RestartConfig::FixedDelay { delay_ns: job.restart.first_delay_ns(), attempts_max };
     }
     if drawer.permille(Property::UserFailure, USER_FAILURE_PERMILLE) {
         let vertex = &mut job.vertices[0];

@@ -118,7 +118,7 @@ impl World {
         let early = choices.choose(label, Draw::Below(3)) == 2;
         let words = LastWords {
             // Long enough for a failed task to be deployed again.
-            talk_ns: self.scenario.job.restart.delay_ns
+            talk_ns: self.scenario.job.restart.first_delay_ns()
                 + LAST_WORDS_NS
                 + LAST_WORDS_NS * 2 * choices.choose(label, Draw::Below(GRID)) / GRID,
             hold_ns: LAST_WORDS_NS + self.scenario.faults.spike_max_ns * steps / GRID,

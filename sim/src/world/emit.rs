@@ -8,6 +8,7 @@
 use super::World;
 use super::faults::concerned_attempt;
 use super::process::{ActorBody, index_of};
+use splitrace_runtime::config::TaskConfig;
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessId};
 use std::sync::Arc;
@@ -76,11 +77,7 @@ impl World {
         self.user_failure_count += 1;
         for actor in &mut self.actors {
             if let ActorBody::Task(task) = &mut actor.body
-                && task
-                    .descriptor()
-                    .config
-                    .user_failure
-                    .is_some_and(|failure| failure.attempts_below <= self.user_failure_count)
+                && is_spent(&task.descriptor().config, self.user_failure_count)
             {
                 Arc::make_mut(task).disarm_user_failure();
             }
@@ -152,3 +149,10 @@ impl World {
 
 /// Where the number of a relayed list begins in a frame's cause.
 const RELAYED_SHIFT: u32 = 40;
+
+/// Whether planted failures of user code have come as often as they are meant to.
+pub(super) fn is_spent(config: &TaskConfig, failures: u32) -> bool {
+    let planted = config.user_failure.map(|failure| failure.attempts_below);
+    let bound = planted.or(config.checkpoint_failure.map(|failure| failure.attempts_below));
+    bound.is_some_and(|bound| bound <= failures)
+}

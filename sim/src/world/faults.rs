@@ -208,7 +208,7 @@ impl World {
         if self.healed || self.budget.second == 0 {
             return;
         }
-        let restart_ns = self.scenario.job.restart.delay_ns;
+        let restart_ns = self.scenario.job.restart.first_delay_ns();
         let slots = (2 * restart_ns + 60_000_000) / TIME_GRID_NS;
         let label = Label::new(ChoiceKind::SecondFault, Subject::World);
         let time = choices.choose(label, draw(self.scenario.faults.second, slots.max(1)));

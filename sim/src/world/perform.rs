@@ -105,8 +105,7 @@ impl World {
             Effect::StartTask(descriptor) => {
                 let (attempt, epoch) = (descriptor.attempt, descriptor.leader_epoch);
                 let mut task = Task::new(*descriptor);
-                let planted = task.descriptor().config.user_failure;
-                if planted.is_some_and(|failure| failure.attempts_below <= self.user_failure_count) {
+                if super::emit::is_spent(&task.descriptor().config, self.user_failure_count) {
                     task.disarm_user_failure();
                 }
                 let body = ActorBody::Task(Arc::new(task));

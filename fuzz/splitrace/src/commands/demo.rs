@@ -78,24 +78,23 @@ fn tell_reads(text: &mut String, story: &Story, result: &RunResult) {
 
 fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
     let mut options = DemoOptions::default();
+    arguments.settings.iter().for_each(|setting| setting.apply(&mut options));
     if let Some(moment) = arguments.at {
         options.moment = moment.into();
     }
-    if let Some(record) = arguments.fail_at {
-        options.fail_at_record = record;
-    }
+    options.fail_at_record = arguments.fail_at.or(options.fail_at_record);
     let scenario = Scenario::demo(demo_mode(arguments.mode), options);
-    let option = arguments.at.map(|_| "--at").or_else(|| arguments.fail_at.map(|_| "--fail-at"));
-    let source = &scenario.job.vertices[0].source;
-    match (option, scenario.job.vertices[0].task.user_failure) {
+    let moved = options.fail_at_record.map(|_| "--fail-at");
+    let option = arguments.at.map(|_| "--at").or(moved);
+    let vertex = &scenario.job.vertices[0];
+    let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
+    match (option, vertex.task.user_failure) {
         (Some(option), None) => Err(CommandError::NoFailureToMove { option, mode: name(arguments.mode) }),
-        (_, Some(failure)) if failure.record >= u64::from(source.split_count) * source.records_per_split => {
-            let last = u64::from(source.split_count) * source.records_per_split - 1;
-            Err(CommandError::BadSettings(format!(
-                "--fail-at {} lies behind the last record, {last}",
-                failure.record
-            )))
-        }
+        (Some(_), Some(failure)) if failure.record >= records => Err(CommandError::BadSettings(format!(
+            "--fail-at {} lies behind the last record, {}",
+            failure.record,
+            records.saturating_sub(1)
+        ))),
         _ => Ok(scenario),
     }
 }
@@ -109,12 +108,23 @@ const fn demo_mode(mode: Mode) -> DemoMode {
         Mode::Normal => DemoMode::Normal,
         Mode::Push => DemoMode::Push,
         Mode::Fail => DemoMode::Fail,
+        Mode::FailMid => DemoMode::FailMid,
+        Mode::FailLate => DemoMode::FailLate,
+        Mode::PushFail => DemoMode::PushFail,
         Mode::FailNaive => DemoMode::FailNaive,
+        Mode::FailNaiveIdsIdempotent => DemoMode::FailNaiveIdsIdempotent,
+        Mode::FailInSnapshot => DemoMode::FailInSnapshot,
+        Mode::FailWhilePending => DemoMode::FailWhilePending,
+        Mode::EnumFail => DemoMode::EnumFail,
+        Mode::EnumSnapshotFail => DemoMode::EnumSnapshotFail,
+        Mode::AssignInSnapshot => DemoMode::AssignInSnapshot,
+        Mode::ReassignFail => DemoMode::ReassignFail,
+        Mode::ReassignToFinished => DemoMode::ReassignToFinished,
+        Mode::FinalOff => DemoMode::FinalOff,
         Mode::Nockpt => DemoMode::Nockpt,
         Mode::NockptUnbounded => DemoMode::NockptUnbounded,
-        Mode::CommitEarly => DemoMode::CommitEarly,
-        Mode::FailNaiveIdsIdempotent => DemoMode::FailNaiveIdsIdempotent,
         Mode::NockptFail => DemoMode::NockptFail,
+        Mode::CommitEarly => DemoMode::CommitEarly,
         Mode::Fetcher => DemoMode::Fetcher,
         Mode::BlockingReader => DemoMode::BlockingReader,
         Mode::BlockedFetcher => DemoMode::BlockedFetcher,

@@ -28,8 +28,16 @@ pub(super) fn fetcher_row(
 pub(super) fn task_row(kind: &EventKind, attempt: ExecutionAttemptId, pull: bool) -> Option<Line> {
     if let EventKind::UserFailure { moment, record } = kind {
         let (label, moment) = failure_moment(*moment);
-        let text =
-            format!("!!! injected failure at record {record}{moment} ({})", subtask_name(attempt.subtask));
+        let reader = subtask_name(attempt.subtask);
+        let text = match kind {
+            EventKind::UserFailure { moment: FailureMoment::ReaderSnapshot, .. } => {
+                format!("!!! injected failure in snapshotState({record}) ({reader})")
+            }
+            EventKind::UserFailure { moment: FailureMoment::CheckpointCompleted, .. } => {
+                format!("!!! injected failure after checkpoint {record} completed ({reader})")
+            }
+            _ => format!("!!! injected failure at record {record}{moment} ({reader})"),
+        };
         return Line::new(label, chain_name(attempt.vertex), text, Weight::Turn);
     }
     let (label, said, weight) = reader_says(kind, pull)
@@ -54,6 +62,9 @@ fn reader_says(kind: &EventKind, pull: bool) -> Said {
         EventKind::SplitRestored { split } => (format!("addSplits[{split}] (restored)"), Weight::Step),
         EventKind::SplitAdded { split } => (format!("addSplits[{split}]"), Weight::Step),
         EventKind::SplitFinished { split } => (format!("finished {split}{request}"), Weight::Step),
+        EventKind::AbortNoticed { checkpoint, .. } => {
+            (format!("notifyCheckpointAborted({})", checkpoint.0), Weight::Step)
+        }
         EventKind::NoMoreSplitsNoticed => ("notifyNoMoreSplits".to_owned(), Weight::Step),
         EventKind::ReaderSnapshotTaken { checkpoint, splits } => {
             (format!("snapshotState({checkpoint}) = {}", positions(splits)), Weight::Step)
@@ -105,9 +116,6 @@ fn committer_says(kind: &EventKind) -> Said {
         EventKind::CompletionNoticed { checkpoint, .. } => {
             (format!("notifyCheckpointComplete({})", checkpoint.0), Weight::Detail)
         }
-        EventKind::AbortNoticed { checkpoint, .. } => {
-            (format!("notifyCheckpointAborted({})", checkpoint.0), Weight::Detail)
-        }
         _ => return None,
     };
     Some((Label::Commit, said, weight))
@@ -145,5 +153,8 @@ const fn failure_moment(moment: FailureMoment) -> (Label, &'static str) {
         FailureMoment::Prepared => (Label::Writer, ", after prepareCommit"),
         FailureMoment::Snapshot => (Label::Writer, ", after the snapshot was acknowledged"),
         FailureMoment::Committing => (Label::Commit, ", after the store committed it"),
+        FailureMoment::ReaderSnapshot => (Label::Reader, ""),
+        FailureMoment::CheckpointPending => (Label::Map, " with the checkpoint pending"),
+        FailureMoment::CheckpointCompleted => (Label::Map, ""),
     }
 }

@@ -17,12 +17,18 @@ const SOURCE: OperatorUid = OperatorUid(0);
 const COORDINATED: OperatorUid = OperatorUid(7);
 
 fn config() -> JobConfig {
-    let source =
-        SourceConfig { split_count: 4, records_per_split: 40, policy: AssignmentPolicy::Pull, bounded: true };
+    let source = SourceConfig {
+        split_count: 4,
+        records_per_split: 40,
+        policy: AssignmentPolicy::Pull,
+        bounded: true,
+        script: EnumeratorScript::NONE,
+    };
     let task = TaskConfig {
         record_interval_ns: 0,
         filter_every: 0,
         user_failure: None,
+        checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 10,
         store_timeout_ns: 1,
@@ -35,7 +41,7 @@ fn config() -> JobConfig {
         lineage: LineageId(1),
         vertices: vec![VertexConfig { operator: SOURCE, parallelism: 2, source, task, coordinated }],
         checkpointing: None,
-        restart: RestartConfig { delay_ns: 1, attempts_max: 1 },
+        restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
         region: RegionScope::Subtask,
         task_managers: 1,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },

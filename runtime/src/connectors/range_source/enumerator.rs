@@ -7,10 +7,13 @@
 //! whatever came back goes to the subtask that registers again. It does not go to the others: in a bounded job they were
 //! told 'no more splits' and may have ended, and a split that reaches an ended reader is lost without a word (FACT 55).
 
+mod habits;
+
 use super::{RangeSource, RangeSplit};
 use crate::api::source::{SplitEnumerator, SplitEnumeratorContext, UserError};
 use crate::config::AssignmentPolicy;
 use crate::ids::{CheckpointId, SubtaskIndex};
+use habits::Habits;
 use std::collections::VecDeque;
 
 /// See the module.
@@ -22,20 +25,32 @@ pub struct RangeEnumerator {
     pub(super) planned: bool,
     /// Push: all readers had registered and what was pending was dealt out.
     dealt: bool,
+    habits: Habits,
 }
 
 impl RangeEnumerator {
     pub(super) fn create(source: RangeSource) -> Self {
-        Self { source, pending: VecDeque::new(), planned: false, dealt: false }
+        let habits = Habits::new(source.plan.script);
+        Self { source, pending: VecDeque::new(), planned: false, dealt: false, habits }
     }
 
     pub(super) fn restore(source: RangeSource, pending: Vec<RangeSplit>) -> Self {
-        Self { source, pending: pending.into(), planned: true, dealt: false }
+        let habits = Habits::restored(source.plan.script);
+        Self { source, pending: pending.into(), planned: true, dealt: false, habits }
     }
 
     /// Takes out the split that is handed out next: the one that waits longest.
     fn take_next(&mut self) -> Option<RangeSplit> {
         self.pending.pop_front()
+    }
+
+    fn signal_no_more(
+        &mut self,
+        subtask: SubtaskIndex,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        self.habits.told_no_more(subtask);
+        context.signal_no_more_splits(subtask)
     }
 
     fn deal(&mut self, context: &mut dyn SplitEnumeratorContext<RangeSplit>) -> Result<(), UserError> {
@@ -53,7 +68,7 @@ impl RangeEnumerator {
         context.assign_splits(assignment)?;
         if self.source.plan.bounded {
             for subtask in subtasks {
-                context.signal_no_more_splits(subtask)?;
+                self.signal_no_more(subtask, context)?;
             }
         }
         debug_assert!(self.pending.is_empty());
@@ -70,7 +85,7 @@ impl RangeEnumerator {
             context.assign_splits(vec![(subtask, hand)])?;
         }
         if self.source.plan.bounded {
-            context.signal_no_more_splits(subtask)?;
+            self.signal_no_more(subtask, context)?;
         }
         Ok(())
     }
@@ -95,9 +110,10 @@ impl SplitEnumerator for RangeEnumerator {
         subtask: SubtaskIndex,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
+        self.habits.on_request(subtask)?;
         match self.take_next() {
             Some(split) => context.assign_splits(vec![(subtask, vec![split])]),
-            None if self.source.plan.bounded => context.signal_no_more_splits(subtask),
+            None if self.source.plan.bounded => self.signal_no_more(subtask, context),
             None => Ok(()),
         }
     }
@@ -118,8 +134,7 @@ impl SplitEnumerator for RangeEnumerator {
         reported: Vec<RangeSplit>,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
-        // This source never reassigns on recovery, so its readers keep what they restore (FACT 53).
-        debug_assert!(reported.is_empty());
+        self.habits.reassign(subtask, reported, context)?;
         if self.source.plan.policy == AssignmentPolicy::Pull {
             return Ok(());
         }
@@ -134,10 +149,17 @@ impl SplitEnumerator for RangeEnumerator {
 
     fn snapshot_state(
         &mut self,
-        _checkpoint: CheckpointId,
-        _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+        checkpoint: CheckpointId,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(Vec<RangeSplit>, ()), UserError> {
         debug_assert!(self.planned, "started before its first checkpoint");
-        Ok((self.pending.iter().copied().collect(), ()))
+        self.habits.on_snapshot(checkpoint)?;
+        if self.habits.assigns_in(checkpoint)
+            && let Some(reader) = context.registered_readers().first()
+            && let Some(split) = self.take_next()
+        {
+            context.assign_splits(vec![(*reader, vec![split])])?;
+        }
+        Ok((self.pending.iter().copied().chain(self.habits.parked()).collect(), ()))
     }
 }

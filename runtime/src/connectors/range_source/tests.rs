@@ -17,6 +17,7 @@ const SOURCE: RangeSource = RangeSource {
         records_per_split: 4,
         policy: AssignmentPolicy::Pull,
         bounded: true,
+        script: EnumeratorScript::NONE,
     },
     task: task_config(0),
 };
@@ -26,6 +27,7 @@ const fn task_config(record_interval_ns: u64) -> TaskConfig {
         record_interval_ns,
         filter_every: 0,
         user_failure: None,
+        checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 10,
         store_timeout_ns: 1,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::actor::Effect;
 use crate::api::source::{AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory};
-use crate::config::{AssignmentPolicy, JobConfig};
+use crate::config::{AssignmentPolicy, EnumeratorFailure, JobConfig, Reassignment};
 use crate::coordination::test_jobs::job;
 use crate::defects::DefectSet;
 
@@ -136,6 +136,82 @@ fn beyond_fact_35_the_enumerator_snapshots_before_the_tracker_files() {
     );
     bench.request(0, 0);
     assert_eq!(bench.reset(0, Some(1)), ["given back [1]"], "split 0 is in the reader's state of 1");
+}
+
+#[test]
+fn fact_36_what_a_snapshot_assigns_belongs_to_its_checkpoint() {
+    let late = DefectSet::NONE.with(Defect::AssignedInSnapshot);
+    for (defects, given_back) in [(DefectSet::NONE, "given back []"), (late, "given back [0]")] {
+        let mut config = job(2, defects);
+        config.vertices[0].source.script.assigns_in_snapshot = Some(1);
+        let mut bench = Bench::of(config);
+        bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 0)));
+        bench.register(0, 0);
+        let said = bench.mail(CoordinatorMail::Checkpoint(chk(1)));
+        // The event goes out before the result, so the reader takes the split before its barrier.
+        let place = |words: &str| said.iter().position(|line| line == words).unwrap();
+        assert!(place("add 0#0 x1") < place("=state") && said.contains(&"snapshot [1, 2, 3, 4]".to_owned()));
+        assert_eq!(bench.reset(0, Some(1)), [given_back]);
+    }
+}
+
+#[test]
+fn fact_38_an_enumerator_that_throws_fails_the_job_once_or_the_checkpoint() {
+    let mut config = job(2, DefectSet::NONE);
+    config.vertices[0].source.script.failure = Some(EnumeratorFailure::SplitRequest(2));
+    let mut bench = Bench::of(config);
+    bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 0)));
+    bench.register(0, 0);
+    bench.request(0, 0);
+    bench.mail(CoordinatorMail::Checkpoint(chk(1)));
+    assert!(bench.request(0, 0)[2].starts_with("FAIL injected failure in handleSplitRequest(0)"));
+    let state = bench.states[0].clone();
+    bench.start(2, Some((chk(1), state)));
+    bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 1)));
+    bench.register(0, 1);
+    for split in 1..4 {
+        assert_eq!(bench.request(0, 1)[2], format!("assigned 0[{split}]"), "a restored one does not throw");
+    }
+
+    let mut config = job(2, DefectSet::NONE);
+    config.vertices[0].source.script.failure = Some(EnumeratorFailure::Snapshot(1));
+    let mut bench = Bench::of(config);
+    assert_eq!(bench.mail(CoordinatorMail::Checkpoint(chk(1))), ["filed 1", "=no state"]);
+    assert_eq!(
+        bench.mail(CoordinatorMail::Checkpoint(chk(2)))[0..2],
+        ["filed 2", "snapshot [0, 1, 2, 3, 4]"]
+    );
+}
+
+#[test]
+fn fact_53_reported_splits_are_assigned_anew_and_parked_until_their_reader_is_there() {
+    let mut config = job(3, DefectSet::NONE);
+    config.vertices[0].source.script.reassignment = Some(Reassignment::Spread);
+    let mut bench = Bench::of(config);
+    bench.register(0, 0);
+    bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 0)));
+    bench.request(0, 0);
+    bench.mail(CoordinatorMail::Checkpoint(chk(1)));
+    let state = bench.states[0].clone();
+    bench.start(2, Some((chk(1), state)));
+    for subtask in 0..3 {
+        bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(subtask, 1)));
+    }
+    // Subtask 1 reports the split that the checkpoint holds; the script gives it to subtask 2.
+    let position = crate::records::SplitPosition {
+        split: SplitId { operator: OperatorUid(0), index: 0 },
+        position: 4,
+        end: 10,
+    };
+    let bytes = postcard::to_allocvec(&position).unwrap();
+    let reported = vec![SplitPayload { at: position, version: 1, bytes }];
+    let event = ReaderEvent::Register { reported };
+    let said = bench.mail(CoordinatorMail::FromReader { attempt: attempt(1, 1), event });
+    assert_eq!(said, ["arrived", "registered"], "nobody has it yet");
+    assert_eq!(bench.mail(CoordinatorMail::Checkpoint(chk(2)))[1], "snapshot [1, 2, 3, 4, 0]");
+    assert_eq!(bench.register(2, 1), ["arrived", "registered", "assigned 2[0]", "add 2#1 x1"]);
+    assert_eq!(bench.mail(CoordinatorMail::Checkpoint(chk(3)))[1], "snapshot [1, 2, 3, 4]");
+    assert_eq!(bench.reset(2, Some(2)), ["given back [0]"], "an ordinary assignment");
 }
 
 #[test]

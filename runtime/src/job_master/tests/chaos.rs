@@ -49,7 +49,8 @@ fn setup() -> impl Strategy<Value = JobConfig> {
         |(whole_vertex, concurrent_max, failures_tolerable, attempts_max, after_tasks_finish)| {
             let mut config = config();
             config.region = if whole_vertex { RegionScope::Vertex } else { RegionScope::Subtask };
-            config.restart.attempts_max = attempts_max;
+            config.restart =
+                RestartConfig::FixedDelay { delay_ns: config.restart.first_delay_ns(), attempts_max };
             let checkpointing = config.checkpointing.as_mut().unwrap();
             checkpointing.concurrent_max = concurrent_max;
             checkpointing.failures_tolerable = failures_tolerable;

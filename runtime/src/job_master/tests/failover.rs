@@ -143,8 +143,10 @@ fn a_finished_mate_restarts_with_its_region_and_empty_when_the_checkpoint_says_f
 
 #[test]
 fn two_regions_that_fail_together_use_two_restarts_and_the_next_one_ends_the_job() {
-    let mut script =
-        Script::running(JobConfig { restart: RestartConfig { delay_ns: 1, attempts_max: 2 }, ..config() });
+    let mut script = Script::running(JobConfig {
+        restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 2 },
+        ..config()
+    });
     fail(&mut script, attempt(0, 0));
     fail(&mut script, attempt(1, 0));
     script.timer(Timer::RestartDelay(1));

@@ -3,7 +3,7 @@
 use super::harness::*;
 use crate::actor::{Actor, Outbox, TurnDecision};
 use crate::api::source::SimpleVersionedSerializer;
-use crate::config::{AssignmentPolicy, SinkKind, SourceConfig};
+use crate::config::{AssignmentPolicy, EnumeratorScript, SinkKind, SourceConfig};
 use crate::connectors::range_source::{RangeSource, RangeSplitSerializer};
 use crate::ids::*;
 use crate::message::*;
@@ -183,8 +183,13 @@ fn the_coordinated_operator_keeps_its_last_event_across_a_restore() {
 fn the_range_reader_goes_through_the_whole_chain() {
     let mut bench = Bench::created(descriptor(SinkKind::Transactional));
     bench.task = Task::new(descriptor(SinkKind::Transactional));
-    let plan =
-        SourceConfig { split_count: 1, records_per_split: 5, policy: AssignmentPolicy::Pull, bounded: true };
+    let plan = SourceConfig {
+        split_count: 1,
+        records_per_split: 5,
+        policy: AssignmentPolicy::Pull,
+        bounded: true,
+        script: EnumeratorScript::NONE,
+    };
     let task = bench.task.descriptor().config;
     let source = RangeSource { operator: OperatorUid(0), plan, task };
     let at = source.plan_splits()[0].at;

@@ -11,7 +11,7 @@ fn service() -> HighAvailability {
         lineage: LineageId(1),
         vertices: Vec::new(),
         checkpointing: None,
-        restart: RestartConfig { delay_ns: 1, attempts_max: 1 },
+        restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
         region: RegionScope::Subtask,
         task_managers: 1,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },

@@ -1,8 +1,8 @@
 //! The job whose holder is driven: one vertex, Flink's quirks on.
 
 use splitrace_runtime::config::{
-    AssignmentPolicy, CheckpointConfig, HeartbeatConfig, JobConfig, ReaderKind, RegionScope, RestartConfig,
-    SinkKind, SourceConfig, TaskConfig, VertexConfig,
+    AssignmentPolicy, CheckpointConfig, EnumeratorScript, HeartbeatConfig, JobConfig, ReaderKind,
+    RegionScope, RestartConfig, SinkKind, SourceConfig, TaskConfig, VertexConfig,
 };
 use splitrace_runtime::defects::Profile;
 use splitrace_runtime::ids::{
@@ -31,11 +31,13 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 records_per_split: 0,
                 policy: AssignmentPolicy::Pull,
                 bounded: true,
+                script: EnumeratorScript::NONE,
             },
             task: TaskConfig {
                 record_interval_ns: 0,
                 filter_every: 0,
                 user_failure: None,
+                checkpoint_failure: None,
                 write_buffer_records: 1,
                 commit_retries_max: 10,
                 store_timeout_ns: SECOND_NS,
@@ -52,7 +54,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
             failures_tolerable: u32::MAX,
             after_tasks_finish: true,
         }),
-        restart: RestartConfig { delay_ns: 0, attempts_max: u32::MAX },
+        restart: RestartConfig::FixedDelay { delay_ns: 0, attempts_max: u32::MAX },
         region: RegionScope::Subtask,
         task_managers: 1,
         heartbeat: HeartbeatConfig { interval_ns: SECOND_NS, timeout_ns: SECOND_NS },

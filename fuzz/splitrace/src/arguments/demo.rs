@@ -1,0 +1,211 @@
+//! Arguments of `demo`: the mode, older flags, and settings as `key=value`.
+//!
+//! Settings are pairs because recorded runs of the real job name theirs so: one can paste a recorded command line. One
+//! notation, snake case: `restart_delay=0`.
+
+use crate::parse;
+use clap::{Args, ValueEnum};
+use splitrace_runtime::config::FailureMoment;
+use splitrace_sim::scenario::DemoOptions;
+
+/// What `demo` shows: 4 splits of 40 records, parallelism 2, one record per 80 ms, a checkpoint every second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
+pub enum Mode {
+    /// Nothing fails
+    Normal,
+    /// Nothing fails, and the enumerator deals the splits out itself
+    Push,
+    /// User code fails once, at record 80: its split was assigned after the last checkpoint and comes back
+    Fail,
+    /// The same at record 60: its split is in the restored checkpoint, nothing comes back
+    FailMid,
+    /// The same at record 110: the reader restores its split at a later position
+    FailLate,
+    /// As `fail`, with splits dealt out: they are in reader state from the first checkpoint on
+    PushFail,
+    /// As `fail`; transaction numbers restart and the committer is not idempotent (C1)
+    FailNaive,
+    /// As `fail`; transaction numbers restart, but the committer is idempotent: records are lost (K2, C2)
+    FailNaiveIdsIdempotent,
+    /// A reader throws in its snapshotState of checkpoint 3
+    FailInSnapshot,
+    /// A subtask fails after its acknowledgement of checkpoint 3, while the other one owes its own
+    FailWhilePending,
+    /// The enumerator throws in handleSplitRequest: everything restarts, the enumerator is restored
+    EnumFail,
+    /// The enumerator throws in snapshotState: that checkpoint fails, the job goes on
+    EnumSnapshotFail,
+    /// The enumerator assigns a split inside snapshotState, and Flink's tracker files it too late (S1, C1)
+    AssignInSnapshot,
+    /// As `fail`; the restored reader reports its splits, and the enumerator gives them back to it
+    ReassignFail,
+    /// As `fail`; the enumerator gives the reported splits to a reader that has ended: they are never read (C2)
+    ReassignToFinished,
+    /// No last checkpoint after the end of the input: what no periodic one covered stays uncommitted
+    FinalOff,
+    /// No checkpoints: one commit at the end of the input
+    Nockpt,
+    /// No checkpoints and no end: cancelled after a while, commits nothing
+    NockptUnbounded,
+    /// A failure without checkpoints: everything is read again
+    NockptFail,
+    /// The committer does not wait until the checkpoint is complete (C3)
+    CommitEarly,
+    /// Nothing fails; records come through split fetchers, in threads of their own
+    Fetcher,
+    /// The outside is silent for 12 s and the reader blocks inside its poll: a checkpoint times out
+    BlockingReader,
+    /// The same outside, waited for by a split fetcher: checkpoints go on
+    BlockedFetcher,
+}
+
+/// At which of the five moments of a record's journey user code fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Moment {
+    /// The user function has the record; the writer never sees it
+    Read,
+    /// The writer has taken the record
+    Write,
+    /// Its transaction is prepared; nothing is snapshotted
+    Prepared,
+    /// The snapshot that holds it is acknowledged
+    Snapshot,
+    /// It is visible outside, and the committer does not know yet
+    Committing,
+}
+
+impl From<Moment> for FailureMoment {
+    fn from(moment: Moment) -> Self {
+        match moment {
+            Moment::Read => Self::Read,
+            Moment::Write => Self::Write,
+            Moment::Prepared => Self::Prepared,
+            Moment::Snapshot => Self::Snapshot,
+            Moment::Committing => Self::Committing,
+        }
+    }
+}
+
+/// Arguments of `demo`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace demo normal
+  splitrace demo fail --at committing      fail right after the store has made the record visible
+  splitrace demo fail --fail-at 60         fail at another record
+  splitrace demo fail-naive; echo $?       1: records are committed twice
+  splitrace demo fail-late delay=20 interval=250 restart_delay=0
+
+Settings (milliseconds and counts):
+  delay=80            between two records of a reader
+  interval=1000       between two checkpoints
+  restart_delay=1000  between a failure and the restart
+  restart_attempts=3  restarts in all
+  splits=4 per=40     how many splits, and records in each
+  par=2               how many subtasks
+  push=0              1: the enumerator deals the splits out
+  fail_at=80          the record at which the fail modes fail
+
+The last line counts what became visible outside. A record that is read twice but committed once is what
+exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
+pub struct DemoArguments {
+    /// What to show
+    #[arg(value_enum)]
+    pub mode: Mode,
+    /// Move the failure to another moment of the record's journey
+    #[arg(long, value_enum, value_name = "MOMENT")]
+    pub at: Option<Moment>,
+    /// Move the failure to another record
+    #[arg(long, value_name = "RECORD", value_parser = parse::record, allow_hyphen_values = true)]
+    pub fail_at: Option<u64>,
+    /// Settings of the job, as listed below
+    #[arg(value_name = "KEY=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Shift the timing; the verdict stays
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
+    pub seed: u64,
+}
+
+/// One `key=value`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setting {
+    key: Key,
+    value: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Key {
+    Delay,
+    Interval,
+    RestartDelay,
+    RestartAttempts,
+    Splits,
+    Per,
+    Par,
+    Push,
+    FailAt,
+}
+
+/// Each key with its least and most value.
+const KEYS: &[(&str, Key, u32, u32)] = &[
+    ("delay", Key::Delay, 0, 10_000),
+    ("interval", Key::Interval, 1, 10_000),
+    ("restart_delay", Key::RestartDelay, 0, 10_000),
+    ("restart_attempts", Key::RestartAttempts, 0, 900),
+    ("splits", Key::Splits, 0, 100),
+    ("per", Key::Per, 0, 1_000),
+    ("par", Key::Par, 1, 16),
+    ("push", Key::Push, 0, 1),
+    ("fail_at", Key::FailAt, 0, 100_000),
+];
+
+impl Setting {
+    /// Puts it into the options.
+    pub fn apply(self, options: &mut DemoOptions) {
+        let number = u64::from(self.value);
+        match self.key {
+            Key::Delay => options.delay_ms = number,
+            Key::Interval => options.interval_ms = number,
+            Key::RestartDelay => options.restart_delay_ms = number,
+            Key::RestartAttempts => options.restart_attempts = self.value,
+            Key::Splits => options.splits = self.value,
+            Key::Per => options.records_per_split = number,
+            Key::Par => options.parallelism = self.value,
+            Key::Push => options.push = self.value == 1,
+            Key::FailAt => options.fail_at_record = Some(number),
+        }
+    }
+}
+
+/// Reads one `key=value`.
+fn setting(text: &str) -> Result<Setting, String> {
+    let names = || KEYS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(format!("a setting is key=value; the keys are {}", names()));
+    };
+    let Some((_, key, least, most)) = KEYS.iter().find(|(known, ..)| *known == name) else {
+        return Err(format!("no such key '{name}'; there are {}", names()));
+    };
+    match value.parse() {
+        Ok(value) if (*least..=*most).contains(&value) => Ok(Setting { key: *key, value }),
+        _ => Err(format!("'{value}' is no number from {least} to {most}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_and_refused_by_their_key() {
+        let mut options = DemoOptions::default();
+        for text in ["delay=20", "restart_delay=0", "par=3", "push=1"] {
+            setting(text).expect(text).apply(&mut options);
+        }
+        assert_eq!((options.delay_ms, options.restart_delay_ms), (20, 0));
+        assert_eq!((options.parallelism, options.push), (3, true));
+        assert!(setting("restartDelay=0").unwrap_err().contains("restart_delay"));
+        assert!(setting("par=0").unwrap_err().contains("from 1 to 16"));
+        assert!(setting("par").unwrap_err().contains("key=value"));
+    }
+}

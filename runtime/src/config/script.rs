@@ -1,0 +1,94 @@
+//! What user code is meant to do beside its work: the failures and the habits of enumerators, readers and user functions
+//! that Flink's demo job shows.
+//!
+//! Plain data, like the rest of the configuration, so that a scenario file can say it and a replay repeats it.
+
+use super::FailureMoment;
+use serde::{Deserialize, Serialize};
+
+/// What an enumerator does beside handing splits out. The default is: nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EnumeratorScript {
+    /// It throws once. One that was restored does not.
+    pub failure: Option<EnumeratorFailure>,
+    /// Inside `snapshot_state` of this checkpoint it assigns the next split to the first registered reader (FACT 36).
+    pub assigns_in_snapshot: Option<u64>,
+    /// Restored splits do not stay with their readers: these report them, and the enumerator assigns them anew (FACT 53).
+    pub reassignment: Option<Reassignment>,
+}
+
+impl EnumeratorScript {
+    /// Nothing.
+    pub const NONE: Self = Self { failure: None, assigns_in_snapshot: None, reassignment: None };
+
+    /// Whether it does nothing beside handing splits out.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Self::NONE
+    }
+}
+
+/// Where an enumerator throws (FACT 38).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnumeratorFailure {
+    /// In the n-th `handle_split_request`, counted from 1: the job fails over as a whole.
+    SplitRequest(u32),
+    /// In `snapshot_state` of this checkpoint: that checkpoint fails, the job goes on.
+    Snapshot(u64),
+}
+
+/// To whom an enumerator gives the splits that a restored reader reports (FLIP-537).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reassignment {
+    /// Back to the reader that reports them.
+    Same,
+    /// To the next subtask after the one that reports them; that one may have ended by then (FACT 55).
+    Other,
+    /// What subtask `s` of `p` reports to subtask `2 s mod p`. Until that one is registered, the enumerator keeps it.
+    Spread,
+}
+
+/// A failure of user code that one checkpoint brings about, in the attempts below a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointFailure {
+    /// The subtask that fails.
+    pub subtask: u32,
+    /// The checkpoint.
+    pub checkpoint: u64,
+    /// Only attempts with a number below this one fail.
+    pub attempts_below: u32,
+    /// When.
+    pub moment: CheckpointMoment,
+}
+
+/// The moments of a checkpoint at which user code can fail.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckpointMoment {
+    /// The reader's `snapshot_state` throws.
+    ReaderSnapshot,
+    /// At the first record after the subtask's own acknowledgement. Every other subtask stalls for so many nanoseconds when
+    /// the barrier reaches it, so that the checkpoint stays pending.
+    Pending {
+        /// How long the others stall.
+        stall_ns: u64,
+    },
+    /// When the notice of the checkpoint's completion comes, before anything is committed.
+    Completed,
+}
+
+impl CheckpointMoment {
+    /// The moment, as events name it.
+    #[must_use]
+    pub const fn failure_moment(self) -> FailureMoment {
+        match self {
+            Self::ReaderSnapshot => FailureMoment::ReaderSnapshot,
+            Self::Pending { .. } => FailureMoment::CheckpointPending,
+            Self::Completed => FailureMoment::CheckpointCompleted,
+        }
+    }
+}

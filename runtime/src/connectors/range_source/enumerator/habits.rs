@@ -1,0 +1,100 @@
+//! What the configuration's script makes the enumerator do beside handing splits out: it throws once, assigns inside a
+//! snapshot, and gives what restored readers report to whom the script says.
+//!
+//! A reported split whose reader-to-be is not there yet is parked here. The enumerator's state holds it meanwhile, so that
+//! a checkpoint in between finds it in one place; a restored enumerator has it among its pending splits.
+
+use super::super::RangeSplit;
+use crate::api::source::{SplitEnumeratorContext, UserError};
+use crate::config::{EnumeratorFailure, EnumeratorScript, Reassignment};
+use crate::ids::{CheckpointId, SubtaskIndex};
+use std::collections::BTreeSet;
+
+/// The script with how far it has come.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Habits {
+    script: EnumeratorScript,
+    requests: u32,
+    parked: Vec<(SubtaskIndex, RangeSplit)>,
+    /// Readers that were told 'no more splits' since they registered.
+    told: BTreeSet<SubtaskIndex>,
+}
+
+impl Habits {
+    pub(super) fn new(script: EnumeratorScript) -> Self {
+        Self { script, requests: 0, parked: Vec::new(), told: BTreeSet::new() }
+    }
+
+    /// The same without the failure: it comes once, and a restored enumerator is not the first.
+    pub(super) fn restored(script: EnumeratorScript) -> Self {
+        Self::new(EnumeratorScript { failure: None, ..script })
+    }
+
+    /// A split is asked for.
+    pub(super) fn on_request(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
+        self.requests += 1;
+        if self.script.failure == Some(EnumeratorFailure::SplitRequest(self.requests)) {
+            return Err(UserError::new(format!("injected failure in handleSplitRequest({})", subtask.0)));
+        }
+        Ok(())
+    }
+
+    /// A snapshot begins.
+    pub(super) fn on_snapshot(&self, checkpoint: CheckpointId) -> Result<(), UserError> {
+        if self.script.failure == Some(EnumeratorFailure::Snapshot(checkpoint.0)) {
+            return Err(UserError::new(format!("injected failure in snapshotState({checkpoint})")));
+        }
+        Ok(())
+    }
+
+    /// Whether this snapshot assigns a split.
+    pub(super) fn assigns_in(&self, checkpoint: CheckpointId) -> bool {
+        self.script.assigns_in_snapshot == Some(checkpoint.0)
+    }
+
+    /// A reader is told 'no more splits'.
+    pub(super) fn told_no_more(&mut self, subtask: SubtaskIndex) {
+        self.told.insert(subtask);
+    }
+
+    /// To whom the script gives what `subtask` reports. `Spread` is careful: whoever was told that nothing comes may have
+    /// ended (FACT 55). `Other` is not, and that is what it is there to show.
+    fn receiver(&self, subtask: SubtaskIndex, parallelism: u32) -> SubtaskIndex {
+        match self.script.reassignment {
+            Some(Reassignment::Other) => SubtaskIndex((subtask.0 + 1) % parallelism),
+            Some(Reassignment::Spread) => {
+                let receiver = SubtaskIndex(2 * subtask.0 % parallelism);
+                if self.told.contains(&receiver) { subtask } else { receiver }
+            }
+            Some(Reassignment::Same) | None => subtask,
+        }
+    }
+
+    /// What is parked.
+    pub(super) fn parked(&self) -> impl Iterator<Item = RangeSplit> {
+        self.parked.iter().map(|(_, split)| *split)
+    }
+
+    /// A reader has registered: what it reports goes where the script says, and what was parked for it goes to it.
+    pub(super) fn reassign(
+        &mut self,
+        subtask: SubtaskIndex,
+        reported: Vec<RangeSplit>,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        debug_assert!(reported.is_empty() || self.script.reassignment.is_some(), "nobody reports unasked");
+        self.told.remove(&subtask);
+        let receiver = self.receiver(subtask, context.current_parallelism());
+        self.parked.extend(reported.into_iter().map(|split| (receiver, split)));
+        let registered = context.registered_readers();
+        let (ready, parked) =
+            std::mem::take(&mut self.parked).into_iter().partition(|(to, _)| registered.contains(to));
+        self.parked = parked;
+        let ready: Vec<(SubtaskIndex, RangeSplit)> = ready;
+        debug_assert!(self.parked.iter().all(|(to, _)| *to != subtask), "{subtask} is registered");
+        for (to, split) in ready {
+            context.assign_splits(vec![(to, vec![split])])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! What user code does in each mode of the demo.
+
+use super::{DemoMode, DemoOptions};
+use splitrace_runtime::config::*;
+use splitrace_runtime::defects::{Defect, DefectSet};
+
+/// The checkpoint at which the modes strike that strike at a checkpoint.
+const STRUCK_CHECKPOINT: u64 = 3;
+/// The request that follows the first one of each of two readers.
+const FAILING_REQUEST: u32 = 3;
+/// How long the other subtask holds a barrier up, in `fail-while-pending`.
+const STALL_NS: u64 = 430 * NANOS_PER_MILLI;
+
+impl DemoMode {
+    pub(super) const fn has_checkpoints(self) -> bool {
+        !matches!(self, Self::Nockpt | Self::NockptFail | Self::NockptUnbounded)
+    }
+
+    pub(super) const fn is_push(self) -> bool {
+        matches!(self, Self::Push | Self::PushFail)
+    }
+
+    /// A mode in which a checkpoint is meant to fail survives that.
+    pub(super) const fn failures_tolerable(self) -> u32 {
+        match self {
+            Self::EnumSnapshotFail => 1,
+            // What a silent outside costs is to be seen, not to end the job.
+            Self::BlockingReader | Self::BlockedFetcher => 3,
+            _ => 0,
+        }
+    }
+
+    /// What is switched on: careless sinks, and quirks of Flink that the mode stumbles over.
+    pub(super) fn defects(self) -> DefectSet {
+        match self {
+            Self::FailNaive => {
+                [Defect::TransactionIdsRestart, Defect::CommitterNotIdempotent].into_iter().collect()
+            }
+            Self::FailNaiveIdsIdempotent => DefectSet::NONE.with(Defect::TransactionIdsRestart),
+            // Early alone is seen by C3; that nobody looks whether the name is there makes the harm visible to C1 too.
+            Self::CommitEarly => {
+                [Defect::CommitBeforeComplete, Defect::CommitterNotIdempotent].into_iter().collect()
+            }
+            Self::AssignInSnapshot => DefectSet::NONE.with(Defect::AssignedInSnapshot),
+            Self::ReassignToFinished => DefectSet::NONE.with(Defect::SplitAfterEndOfInputLost),
+            _ => DefectSet::NONE,
+        }
+    }
+
+    pub(super) fn script(self) -> EnumeratorScript {
+        let none = EnumeratorScript::NONE;
+        match self {
+            Self::EnumFail => {
+                let failure = Some(EnumeratorFailure::SplitRequest(FAILING_REQUEST));
+                EnumeratorScript { failure, ..none }
+            }
+            Self::EnumSnapshotFail => {
+                EnumeratorScript { failure: Some(EnumeratorFailure::Snapshot(1)), ..none }
+            }
+            Self::AssignInSnapshot => {
+                EnumeratorScript { assigns_in_snapshot: Some(STRUCK_CHECKPOINT), ..none }
+            }
+            Self::ReassignFail => EnumeratorScript { reassignment: Some(Reassignment::Same), ..none },
+            Self::ReassignToFinished => EnumeratorScript { reassignment: Some(Reassignment::Other), ..none },
+            _ => none,
+        }
+    }
+
+    pub(super) fn user_failure(self, options: DemoOptions) -> Option<UserFailure> {
+        let record = match self {
+            Self::Fail
+            | Self::PushFail
+            | Self::FailNaive
+            | Self::FailNaiveIdsIdempotent
+            | Self::ReassignFail
+            | Self::ReassignToFinished
+            | Self::NockptFail
+            | Self::CommitEarly => 80,
+            Self::FailMid => 60,
+            Self::FailLate => 110,
+            _ => return None,
+        };
+        let record = options.fail_at_record.unwrap_or(record);
+        Some(UserFailure { record, attempts_below: 1, moment: options.moment })
+    }
+
+    pub(super) fn checkpoint_failure(self) -> Option<CheckpointFailure> {
+        let moment = match self {
+            Self::FailInSnapshot => CheckpointMoment::ReaderSnapshot,
+            Self::FailWhilePending => CheckpointMoment::Pending { stall_ns: STALL_NS },
+            Self::AssignInSnapshot => CheckpointMoment::Completed,
+            _ => return None,
+        };
+        Some(CheckpointFailure { subtask: 0, checkpoint: STRUCK_CHECKPOINT, attempts_below: 1, moment })
+    }
+}
