@@ -16,6 +16,7 @@ use splitrace_runtime::event::{CommitOutcome, Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Hash)]
 struct Owed {
@@ -45,6 +46,8 @@ pub struct NoLoss {
     accounted: Table<RecordRanges>,
     visible: TransactionNames,
     owed: Table<Vec<Owed>>,
+    /// Committables that another subtask than their writer restored.
+    moved: BTreeMap<TransactionName, SubtaskId>,
 }
 
 impl NoLoss {
@@ -64,19 +67,37 @@ impl NoLoss {
             accounted: Table::default(),
             visible: TransactionNames::default(),
             owed: Table::default(),
+            moved: BTreeMap::new(),
+        }
+    }
+
+    /// The subtask whose committer holds the transaction.
+    fn committer_of(&self, name: TransactionName) -> SubtaskId {
+        self.moved.get(&name).copied().unwrap_or(name.writer)
+    }
+
+    /// State was dealt to other subtasks: what was owed by one may be owed by another.
+    fn redistribute(&mut self, committables: &[(SubtaskId, TransactionName)]) {
+        for (subtask, name) in committables {
+            let owed = self.owed.subtask_mut(self.committer_of(*name));
+            if let Some(at) = owed.iter().position(|held| held.name == *name) {
+                let held = owed.remove(at);
+                self.owed.subtask_mut(*subtask).push(held);
+            }
+            self.moved.insert(*name, *subtask);
         }
     }
 
     fn show(&mut self, name: TransactionName, records: &RecordRanges) {
         self.visible.insert(name);
-        self.owed.subtask_mut(name.writer).retain(|owed| owed.name != name);
+        self.owed.subtask_mut(self.committer_of(name)).retain(|owed| owed.name != name);
         for range in records.ranges() {
             self.accounted.split_mut(range.split).insert(*range);
         }
     }
 
     fn owe(&mut self, checkpoint: CheckpointId, name: TransactionName) {
-        let owed = self.owed.subtask_mut(name.writer);
+        let owed = self.owed.subtask_mut(self.committer_of(name));
         if !self.visible.contains(name) && owed.iter().all(|held| held.name != name) {
             owed.push(Owed { name, since: checkpoint, maybe: Vec::new() });
         }
@@ -84,7 +105,7 @@ impl NoLoss {
 
     fn answer(&mut self, name: TransactionName, outcome: CommitOutcome, header: &Header) {
         let Some((_, fence)) = task_of(header) else { return };
-        let owed = self.owed.subtask_mut(name.writer).iter_mut().find(|owed| owed.name == name);
+        let owed = self.owed.subtask_mut(self.committer_of(name)).iter_mut().find(|owed| owed.name == name);
         if let Some(owed) = owed.filter(|_| outcome == CommitOutcome::Maybe) {
             owed.maybe.push(fence);
         }
@@ -112,6 +133,7 @@ impl Checker for NoLoss {
         Kind::BecameVisible,
         Kind::SplitsDiscovered,
         Kind::CheckpointCompleted,
+        Kind::StateRedistributed,
         Kind::CommitAnswered,
         Kind::CommitsSettled,
         Kind::FailoverStarted,
@@ -137,6 +159,7 @@ impl Checker for NoLoss {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 contents.committables.iter().for_each(|(name, _)| self.owe(*checkpoint, *name));
             }
+            EventKind::StateRedistributed { committables, .. } => self.redistribute(committables),
             EventKind::CommitAnswered { transaction, outcome } => {
                 self.answer(*transaction, *outcome, &event.header);
             }

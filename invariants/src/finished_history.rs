@@ -85,6 +85,7 @@ impl FinishedHistory {
     pub(crate) const READS: KindSet = KindSet::of(&[
         Kind::TaskDeployed,
         Kind::TaskRestored,
+        Kind::StateRedistributed,
         Kind::SplitFinished,
         Kind::ReaderSnapshotTaken,
         Kind::CheckpointAcknowledged,
@@ -103,6 +104,7 @@ impl FinishedHistory {
                     self.execution(attempt.subtask_id(), fence).base = Base::Restored(*checkpoint);
                 }
             }
+            EventKind::StateRedistributed { checkpoint, .. } => self.redistribute(*checkpoint),
             EventKind::SplitFinished { split } => {
                 if let Some((attempt, fence)) = task_of(&event.header) {
                     self.execution(attempt.subtask_id(), fence).since.push(*split);
@@ -153,6 +155,85 @@ impl FinishedHistory {
         }
         self.completed.push((checkpoint, completed));
         self.completed.last().map(|(_, finished)| finished.as_slice())
+    }
+
+    /// The checkpoint's subtasks are no longer those that took it: what was finished in a vertex is told of its first one.
+    fn redistribute(&mut self, checkpoint: CheckpointId) {
+        let Some((_, finished)) = self.completed.iter_mut().rev().find(|(held, _)| *held == checkpoint)
+        else {
+            return;
+        };
+        let mut vertices: Vec<(SubtaskId, FinishedSplits)> = Vec::new();
+        for (subtask, splits) in finished.drain(..) {
+            match vertices.iter_mut().find(|(held, _)| held.vertex == subtask.vertex) {
+                Some((_, held)) => {
+                    let merged = Arc::make_mut(held);
+                    merged.extend(splits.iter().copied());
+                    merged.sort_unstable();
+                    merged.dedup();
+                }
+                None => {
+                    let first = SubtaskId { subtask: splitrace_runtime::ids::SubtaskIndex(0), ..subtask };
+                    vertices.push((first, splits));
+                }
+            }
+        }
+        debug_assert!(vertices.iter().all(|(_, splits)| splits.is_sorted()));
+        for (first, splits) in &vertices {
+            let subtask = self.subtasks.subtask_mut(*first);
+            let ended = subtask.ended;
+            // A vertex that had wholly finished is not run again: its first subtask's last execution speaks for all.
+            if let Some(last) = subtask.executions.iter_mut().find(|held| Some(held.fence) == ended) {
+                last.base = Base::Known(Arc::clone(splits));
+                last.since.clear();
+                last.marks.clear();
+            }
+        }
+        let others: Vec<SubtaskId> = self
+            .subtasks
+            .iter()
+            .map(|(vertex, index, _)| SubtaskId {
+                vertex,
+                subtask: splitrace_runtime::ids::SubtaskIndex(index),
+            })
+            .filter(|id| vertices.iter().all(|(first, _)| first != id))
+            .collect();
+        for id in others {
+            let subtask = self.subtasks.subtask_mut(id);
+            let ended = subtask.ended;
+            if let Some(last) = subtask.executions.iter_mut().find(|held| Some(held.fence) == ended) {
+                last.base = Base::Known(FinishedSplits::default());
+                last.since.clear();
+                last.marks.clear();
+            }
+        }
+        *finished = vertices;
+    }
+
+    /// The same for a savepoint that is newer than every completed checkpoint: nothing is restored from it, so nothing is
+    /// remembered of it. An older one cannot be judged any more.
+    pub(crate) fn as_of(
+        &self,
+        savepoint: CheckpointId,
+        contents: &CheckpointContents,
+    ) -> Option<Vec<(SubtaskId, FinishedSplits)>> {
+        if self.completed.last().is_some_and(|(held, _)| *held > savepoint) {
+            return None;
+        }
+        let mut finished = Vec::new();
+        for (vertex, index, subtask) in self.subtasks.iter() {
+            let id = SubtaskId { vertex, subtask: splitrace_runtime::ids::SubtaskIndex(index) };
+            if let Some((at, count)) = subtask.takes_part(savepoint, contents.finished.contains(&id)) {
+                let execution = &subtask.executions[at];
+                let mut splits = self.base(id, execution)?;
+                let known = Arc::make_mut(&mut splits);
+                known.extend(execution.since[..count].iter().copied());
+                known.sort_unstable();
+                known.dedup();
+                finished.push((id, splits));
+            }
+        }
+        Some(finished)
     }
 
     fn base(&self, subtask: SubtaskId, execution: &Execution) -> Option<FinishedSplits> {

@@ -73,6 +73,7 @@ kinds! {
     LeaderTermEnded
     CounterRaised
     JobEnded
+    JobSubmitted
     FailoverStarted
     TaskDeployed
     TaskStateChanged
@@ -98,7 +99,9 @@ kinds! {
     CheckpointAcknowledged
     CheckpointAborted
     CheckpointCompleted
+    SavepointStored
     RestorePointChosen
+    StateRedistributed
     TaskRestored
     SplitRestored
     SplitAdded

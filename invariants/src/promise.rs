@@ -20,6 +20,8 @@ pub struct PromiseInput {
     pub sink: SinkKind,
     /// Whether a last checkpoint comes after tasks have finished. Means nothing without checkpoints.
     pub after_tasks_finish: bool,
+    /// Whether the job is submitted again from a checkpoint that is not the latest: a lineage of its own.
+    pub restores_older: bool,
 }
 
 /// How far an invariant is promised.
@@ -59,6 +61,8 @@ const NO_CHECKPOINT: &str = "no checkpoint is ever taken";
 const NO_CHECKPOINT_FAILOVER: &str =
     "without checkpoints a restarted subtask reads and numbers from the start";
 const UNBOUNDED: &str = "an unbounded job has no end";
+const NEW_LINEAGE: &str =
+    "what later checkpoints made visible is not taken back, and their names are used again (FACT 88)";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
 impl Promise {
@@ -74,6 +78,9 @@ impl Promise {
         let input = &self.input;
         let starts_over = !input.checkpointing && input.failover_possible;
         match code {
+            Code::R1 | Code::S3 | Code::K2 | Code::C1 | Code::C2 if input.restores_older => {
+                Level::None(NEW_LINEAGE)
+            }
             Code::S1 if input.checkpointing => Level::Full,
             Code::S1 => Level::Weaker("no checkpoint to count in: at most one current attempt reads a split"),
             Code::R1 | Code::S2 | Code::K1 if !input.checkpointing => Level::None(NO_CHECKPOINT),
@@ -124,7 +131,7 @@ mod tests {
     /// Every combination of what a promise depends on.
     fn inputs() -> Vec<PromiseInput> {
         let mut inputs = Vec::new();
-        for bits in 0..32u32 {
+        for bits in 0..64u32 {
             let bit = |index: u32| bits >> index & 1 == 1;
             let input = PromiseInput {
                 bounded: bit(0),
@@ -132,7 +139,11 @@ mod tests {
                 failover_possible: bit(2),
                 sink: if bit(3) { SinkKind::Transactional } else { SinkKind::Append },
                 after_tasks_finish: bit(4),
+                restores_older: bit(5),
             };
+            if input.restores_older && !input.checkpointing {
+                continue;
+            }
             inputs.push(input);
         }
         inputs
@@ -145,12 +156,13 @@ mod tests {
             let promise = Promise::new(input);
             writeln!(
                 table,
-                "{} {} {} {:?} {}",
+                "{} {} {} {:?} {}{}",
                 if input.bounded { "bounded" } else { "unbounded" },
                 if input.checkpointing { "checkpoints" } else { "no-checkpoints" },
                 if input.failover_possible { "failovers" } else { "no-failover" },
                 input.sink,
                 if input.after_tasks_finish { "final-checkpoint" } else { "no-final-checkpoint" },
+                if input.restores_older { " older-checkpoint" } else { "" },
             )
             .unwrap();
             for (code, level) in promise.levels() {
@@ -165,7 +177,7 @@ mod tests {
     #[test]
     fn exactly_once_needs_checkpoints_or_an_undisturbed_end() {
         for input in inputs().into_iter().filter(|input| input.after_tasks_finish && input.bounded) {
-            let expected = input.checkpointing || !input.failover_possible;
+            let expected = (input.checkpointing || !input.failover_possible) && !input.restores_older;
             assert_eq!(Promise::new(input).is_exactly_once(), expected, "{input:?}");
         }
     }

@@ -37,6 +37,8 @@ pub struct RecordCensus {
     splits: Table<Split>,
     visible: TransactionNames,
     positions: Workspace<Held>,
+    /// The latest completed checkpoint.
+    latest: Option<CheckpointId>,
 }
 
 impl RecordCensus {
@@ -49,6 +51,7 @@ impl RecordCensus {
             splits: Table::default(),
             visible: TransactionNames::default(),
             positions: Workspace::default(),
+            latest: None,
         }
     }
 
@@ -211,9 +214,13 @@ fn first_uncarried(
 
 impl Checker for RecordCensus {
     const CODE: Code = Code::R1;
-    const READS: KindSet =
-        KindSet::of(&[Kind::RecordsFiltered, Kind::BecameVisible, Kind::CheckpointCompleted])
-            .with(Discovery::READS);
+    const READS: KindSet = KindSet::of(&[
+        Kind::RecordsFiltered,
+        Kind::BecameVisible,
+        Kind::CheckpointCompleted,
+        Kind::SavepointStored,
+    ])
+    .with(Discovery::READS);
 
     fn docket(&self) -> &Docket {
         &self.docket
@@ -225,7 +232,13 @@ impl Checker for RecordCensus {
             EventKind::BecameVisible { transaction, records, .. } => {
                 self.show(*transaction, records, &event.header)
             }
+            // What a savepoint leaves out may be visible once a later checkpoint has completed.
+            EventKind::SavepointStored { checkpoint, .. } if self.latest > Some(*checkpoint) => Ok(()),
+            EventKind::SavepointStored { checkpoint, contents } => {
+                self.count(*checkpoint, contents, &event.header)
+            }
             EventKind::CheckpointCompleted { checkpoint, contents } => {
+                self.latest = self.latest.max(Some(*checkpoint));
                 self.count(*checkpoint, contents, &event.header)
             }
             _ => {

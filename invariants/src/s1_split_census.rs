@@ -1,5 +1,5 @@
-//! S1: in every completed checkpoint each split that was discovered as of the enumerator's snapshot is in exactly one
-//! place, and at most one current execution reads it.
+//! S1: in every completed checkpoint or savepoint each split that was discovered as of the enumerator's snapshot is
+//! in exactly one place, and at most one current execution reads it.
 //!
 //! The places are the enumerator's state, one reader's state, and the finished history of one subtask. A split in state
 //! at its end position is held, not finished.
@@ -10,7 +10,7 @@ use crate::discovery::Discovery;
 use crate::finished_history::{FinishedHistory, FinishedSplits};
 use crate::kinds::{Kind, KindSet};
 use crate::split_holders::SplitHolders;
-use crate::table::Workspace;
+use crate::table::{Table, Workspace};
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CheckpointContents, Event, EventKind, Header};
 use splitrace_runtime::ids::{CheckpointId, SplitId, SubtaskId};
@@ -33,36 +33,59 @@ impl SplitCensus {
             docket: Docket::new(setup, Code::S1),
             discovery: Discovery::default(),
             finished: FinishedHistory::default(),
-            holders: SplitHolders::default(),
+            holders: SplitHolders::new(setup),
             places: Workspace::default(),
         }
     }
 
-    fn count(
+    fn count_completed(
         &mut self,
         checkpoint: CheckpointId,
         contents: &CheckpointContents,
         header: &Header,
     ) -> Result<(), Violation> {
         let Some(finished) = self.finished.complete(checkpoint, contents) else { return Ok(()) };
-        let places = &mut self.places.0;
-        places.reset();
-        let in_state = contents.enumerators.iter().chain(contents.readers.iter().map(|(_, split)| split));
-        for split in in_state {
-            *places.split_mut(split.split) += 1;
-        }
-        for split in finished.iter().flat_map(|(_, splits)| splits.iter()) {
-            *places.split_mut(*split) += 1;
-        }
-        for split in self.discovery.as_of(checkpoint).map(|position| position.split) {
-            if places.split(split).copied().unwrap_or_default() != 1 {
-                let sentence = format!("in {checkpoint} {}", describe(split, contents, finished));
-                return Err(Violation::new(Code::S1, Subject::Split(split), header, sentence));
-            }
-        }
+        count(&mut self.places.0, &self.discovery, checkpoint, contents, finished, header)?;
         self.docket.judged();
         Ok(())
     }
+
+    fn count_savepoint(
+        &mut self,
+        savepoint: CheckpointId,
+        contents: &CheckpointContents,
+        header: &Header,
+    ) -> Result<(), Violation> {
+        let Some(finished) = self.finished.as_of(savepoint, contents) else { return Ok(()) };
+        count(&mut self.places.0, &self.discovery, savepoint, contents, &finished, header)?;
+        self.docket.judged();
+        Ok(())
+    }
+}
+
+fn count(
+    places: &mut Table<u32>,
+    discovery: &Discovery,
+    checkpoint: CheckpointId,
+    contents: &CheckpointContents,
+    finished: &[(SubtaskId, FinishedSplits)],
+    header: &Header,
+) -> Result<(), Violation> {
+    places.reset();
+    let in_state = contents.enumerators.iter().chain(contents.readers.iter().map(|(_, split)| split));
+    for split in in_state {
+        *places.split_mut(split.split) += 1;
+    }
+    for split in finished.iter().flat_map(|(_, splits)| splits.iter()) {
+        *places.split_mut(*split) += 1;
+    }
+    for split in discovery.as_of(checkpoint).map(|position| position.split) {
+        if places.split(split).copied().unwrap_or_default() != 1 {
+            let sentence = format!("in {checkpoint} {}", describe(split, contents, finished));
+            return Err(Violation::new(Code::S1, Subject::Split(split), header, sentence));
+        }
+    }
+    Ok(())
 }
 
 /// Where a split is, for the reader of a report.
@@ -93,7 +116,7 @@ impl Checker for SplitCensus {
     const READS: KindSet = Discovery::READS
         .with(FinishedHistory::READS)
         .with(SplitHolders::READS)
-        .with(KindSet::of(&[Kind::CheckpointCompleted]));
+        .with(KindSet::of(&[Kind::CheckpointCompleted, Kind::SavepointStored]));
 
     fn docket(&self) -> &Docket {
         &self.docket
@@ -105,7 +128,10 @@ impl Checker for SplitCensus {
         self.holders.observe(event)?;
         match &event.kind {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
-                self.count(*checkpoint, contents, &event.header)
+                self.count_completed(*checkpoint, contents, &event.header)
+            }
+            EventKind::SavepointStored { checkpoint, contents } => {
+                self.count_savepoint(*checkpoint, contents, &event.header)
             }
             _ => Ok(()),
         }

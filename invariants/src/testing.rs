@@ -193,6 +193,7 @@ pub fn setup() -> RunSetup {
         pause_min_ns: 0,
         concurrent_max: 1,
         failures_tolerable: 0,
+        retained_max: 1,
         after_tasks_finish: true,
     };
     setup_with(Some(checkpointing), true)
@@ -208,6 +209,7 @@ pub fn setup_without_checkpoints() -> RunSetup {
 #[must_use]
 pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bool) -> RunSetup {
     let promise = Promise::new(PromiseInput {
+        restores_older: false,
         bounded: true,
         checkpointing: checkpointing.is_some(),
         failover_possible,

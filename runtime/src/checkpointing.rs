@@ -3,3 +3,4 @@
 pub mod checkpoint_coordinator;
 pub mod contents;
 pub mod pending_checkpoint;
+pub mod redistribution;

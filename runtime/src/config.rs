@@ -249,6 +249,8 @@ pub struct CheckpointConfig {
     pub concurrent_max: u32,
     /// How many consecutive failed checkpoints a job survives (declines and timeouts; not aborts by a failover).
     pub failures_tolerable: u32,
+    /// How many completed checkpoints are kept, at least 1 (`num-retained`); a later job may restore any of them.
+    pub retained_max: u32,
     /// Whether a last checkpoint is taken once tasks have finished (`checkpoints-after-tasks-finish`).
     pub after_tasks_finish: bool,
 }

@@ -221,6 +221,13 @@ pub enum EventKind {
         /// The result.
         result: JobResult,
     },
+    /// The job was submitted again after its user had ended it. What follows is the new job's. Read by C2, S1.
+    JobSubmitted {
+        /// The retained checkpoint that it restores.
+        checkpoint: Option<CheckpointId>,
+        /// How many subtasks each source has from here on.
+        parallelism: u32,
+    },
     /// The job master handles a failure of these subtasks.
     FailoverStarted {
         /// Whether the coordinators are reset too.
@@ -412,6 +419,13 @@ pub enum EventKind {
         /// What it holds. Boxed, since it would make every event four times as large.
         contents: Box<CheckpointContents>,
     },
+    /// The store holds a savepoint of a job that goes on: nobody is told, and recovery never restores it. Read by S1, R1.
+    SavepointStored {
+        /// The savepoint.
+        checkpoint: CheckpointId,
+        /// What it holds.
+        contents: Box<CheckpointContents>,
+    },
     /// The job master picked the checkpoint that a failover restores. Read by S1, R1.
     RestorePointChosen {
         /// The checkpoint.
@@ -420,6 +434,16 @@ pub enum EventKind {
         global: bool,
         /// The subtasks.
         subtasks: Vec<SubtaskId>,
+    },
+
+    /// The job master dealt the state of the checkpoint to other subtasks than took it. Read by S1, C2.
+    StateRedistributed {
+        /// The checkpoint.
+        checkpoint: CheckpointId,
+        /// The splits in reader state, with the subtask that restores them.
+        readers: Vec<(SubtaskId, SplitPosition)>,
+        /// The committables, with the subtask that restores them.
+        committables: Vec<(SubtaskId, TransactionName)>,
     },
 
     // ---- the task thread

@@ -103,11 +103,28 @@ pub struct SubtaskState {
     pub finished: bool,
 }
 
+/// What a checkpoint is taken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum CheckpointKind {
+    /// Recovery restores it: a periodic one, or the one after the end of the input.
+    #[default]
+    Recovery,
+    /// A savepoint while the job goes on: nobody is told that it is complete, and recovery never restores it.
+    Savepoint,
+    /// A savepoint that ends the job, after everything is read to its end (`drain`) or where it stands.
+    Stop {
+        /// Whether writers flush as at the end of the input.
+        drain: bool,
+    },
+}
+
 /// A whole checkpoint, as the store keeps it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CompletedCheckpoint {
     /// Its identifier.
     pub id: CheckpointId,
+    /// What it was taken for.
+    pub kind: CheckpointKind,
     /// The state of each coordinator.
     pub coordinators: Vec<(OperatorUid, Vec<u8>)>,
     /// The state of each subtask, in (vertex, subtask) order.
@@ -121,6 +138,8 @@ pub struct RestoredState {
     pub checkpoint: CheckpointId,
     /// The state of this subtask.
     pub snapshot: Arc<TaskSnapshot>,
+    /// Transactions of this subtask's writer that other subtasks' committers restore, after a change of parallelism.
+    pub held_elsewhere: Vec<TransactionName>,
 }
 
 /// Everything a task needs to run.
@@ -165,6 +184,8 @@ pub enum JobResult {
     Failed(String),
     /// A user cancelled it.
     Cancelled,
+    /// A user stopped it with this savepoint.
+    Stopped(CheckpointId),
 }
 
 /// To the job manager's main thread, over the network.
@@ -263,6 +284,13 @@ pub enum TaskMessage {
     },
     /// Begin a checkpoint.
     TriggerCheckpoint(CheckpointId),
+    /// Begin the savepoint after which the job ends.
+    TriggerStop {
+        /// The savepoint.
+        checkpoint: CheckpointId,
+        /// Whether writers flush as at the end of the input.
+        drain: bool,
+    },
     /// A checkpoint is complete.
     NotifyCheckpointComplete(Notice),
     /// A checkpoint is aborted.
@@ -609,6 +637,13 @@ pub enum MainMail {
     Timer(Timer),
     /// A user cancels the job.
     Cancel,
+    /// A user wants a savepoint.
+    Savepoint,
+    /// A user stops the job with a savepoint.
+    StopWithSavepoint {
+        /// Whether writers flush as at the end of the input.
+        drain: bool,
+    },
 }
 
 /// To a task manager's endpoint.

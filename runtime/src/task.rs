@@ -184,6 +184,7 @@ impl Task {
     fn can_poll(&self) -> bool {
         self.status == TaskStatus::Running
             && !self.input_ended
+            && !self.progress.stopped_reading
             && self.source.is_available()
             && self.writer.is_available()
     }
@@ -218,11 +219,9 @@ impl Task {
                 self.handle_operator_event(operator, id, event, outbox)
             }
             TaskMessage::TriggerCheckpoint(checkpoint) => self.trigger_checkpoint(checkpoint, outbox),
+            TaskMessage::TriggerStop { checkpoint, drain } => self.trigger_stop(checkpoint, drain, outbox),
             TaskMessage::NotifyCheckpointComplete(notice) => self.notify_checkpoint_complete(notice, outbox),
-            TaskMessage::NotifyCheckpointAborted(notice) => {
-                self.notify_checkpoint_aborted(notice, outbox);
-                Ok(())
-            }
+            TaskMessage::NotifyCheckpointAborted(notice) => self.notify_checkpoint_aborted(notice, outbox),
             TaskMessage::StoreReply { call, reply } => self.store_replied(call, reply, outbox),
         }
     }

@@ -125,10 +125,16 @@ impl Judge {
             }
             EventKind::JobEnded { result } => self.job_result = Some(result.clone()),
             // A completed checkpoint is none: a job that waits for ever goes on completing them.
-            EventKind::TaskStateChanged { .. } | EventKind::Healed => {}
+            EventKind::TaskStateChanged { .. } | EventKind::JobSubmitted { .. } | EventKind::Healed => {}
             _ => return,
         }
         self.last_progress_ns = event.header.virtual_time_ns;
+    }
+
+    /// The job is submitted again: its result is to come.
+    pub fn job_submitted(&mut self) {
+        debug_assert!(self.job_result.is_some(), "the last one has ended");
+        self.job_result = None;
     }
 
     /// The totals, given what must be visible at the end.

@@ -180,7 +180,7 @@ fn drive(
             return Outcome::Violated(violation.clone());
         }
         let now_ns = world.now_ns();
-        if world.judge().job_result().is_some() {
+        if world.judge().job_result().is_some() && world.is_last_job() {
             if ends_at_ns == u64::MAX {
                 ends_at_ns = now_ns + limits.settle_ns;
             }
@@ -202,7 +202,7 @@ fn drive(
         None => Outcome::Deadlocked { waiting: world.waiting() },
         Some(JobResult::Finished) => Outcome::Passed,
         Some(JobResult::Failed(cause)) => Outcome::JobFailed { cause },
-        Some(JobResult::Cancelled) => Outcome::Cancelled,
+        Some(JobResult::Cancelled | JobResult::Stopped(_)) => Outcome::Cancelled,
     }
 }
 

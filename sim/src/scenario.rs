@@ -5,10 +5,12 @@
 mod demo;
 mod draw;
 mod file;
+mod resubmission;
 mod weaker_modes;
 
 pub use demo::{DemoMode, DemoOptions};
 pub use file::ScenarioError;
+pub use resubmission::{Ending, Resubmission};
 
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput};
@@ -25,6 +27,12 @@ pub struct Scenario {
     /// When a user cancels the job; `None` for never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_after_ns: Option<u64>,
+    /// The user asks for a savepoint once so many checkpoints are complete; `None` for not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub savepoint_after_checkpoints: Option<u32>,
+    /// How the job is ended and submitted again; `None` for not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resubmission: Option<Resubmission>,
     /// The bounds of a run.
     pub limits: Limits,
     /// The network.
@@ -209,6 +217,7 @@ impl Scenario {
         let mut promise = Promise::new(PromiseInput {
             bounded: job.vertices.iter().all(|vertex| vertex.source.bounded),
             checkpointing: job.checkpointing.is_some(),
+            restores_older: self.resubmission.is_some_and(|resubmission| resubmission.older_by > 0),
             failover_possible: self.faults.failover_possible() || job.vertices.iter().any(may_user_code_fail),
             sink: job.sink,
             after_tasks_finish: job

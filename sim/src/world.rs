@@ -18,6 +18,7 @@ mod fingerprint;
 mod network;
 mod perform;
 mod process;
+mod resubmission;
 mod threads;
 mod window_faults;
 
@@ -28,6 +29,7 @@ use crate::scenario::Scenario;
 use faults::{FaultBudget, PlannedFault, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
 use pending::{Item, ItemKey, Pending, actor_code, tie};
 use process::{ActorBody, ActorSlot, Process};
+use resubmission::ResubmissionPhase;
 use splitrace_invariants::RunSetup;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
 use splitrace_runtime::event::{Event, EventKind};
@@ -52,6 +54,9 @@ pub struct World {
     store: Store,
     network: network::Network,
     budget: FaultBudget,
+    resubmission: ResubmissionPhase,
+    /// A savepoint is asked for after so many more completed checkpoints.
+    savepoint_after: Option<u32>,
     healed: bool,
     step_count: u64,
     event_step_count: u64,
@@ -99,6 +104,10 @@ impl World {
                 second: SECOND_FAULTS_MAX,
                 job_manager: scenario.faults.job_manager_crashes_max,
             },
+            resubmission: scenario.resubmission.map_or(ResubmissionPhase::None, |resubmission| {
+                ResubmissionPhase::Awaiting(resubmission.after_checkpoints.max(1))
+            }),
+            savepoint_after: scenario.savepoint_after_checkpoints,
             healed: scenario.faults.heal_after_ns == 0,
             step_count: 0,
             event_step_count: 0,
@@ -226,6 +235,8 @@ impl World {
             Item::StartProcess(process) => self.start_process(process, choices),
             Item::Fault(fault) => self.apply_planned(fault, choices),
             Item::CancelJob => self.cancel_job(choices),
+            Item::SubmitJob => self.submit_job(choices),
+            Item::Savepoint => self.ask_for_savepoint(choices),
             Item::Heal => self.heal(choices),
         }
     }
@@ -310,8 +321,12 @@ impl World {
     }
 
     fn cancel_job(&mut self, choices: &mut dyn Choices) {
+        if self.is_wish_granted() {
+            return;
+        }
+        let wish = self.ending_mail();
         if let Some(slot) = self.find_actor(0, ActorId::MainThread) {
-            self.actors[slot].body.enqueue(Mail::Main(MainMail::Cancel));
+            self.actors[slot].body.enqueue(Mail::Main(wish));
             self.schedule_turn(slot, choices);
         }
         if self.judge.job_result().is_none() {

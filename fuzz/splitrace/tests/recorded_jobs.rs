@@ -28,6 +28,8 @@ enum Compared {
     Whole,
     /// Timing decides the counts: both follow the formula; the order of rows is equal.
     ByFormula(Formula),
+    /// As `Whole`, for the job before and after it is submitted again; and every subtask restores the recorded splits.
+    Rescaled,
     /// The counts are equal; the order of rows differs for the stated reason.
     CountsOnly(&'static str),
     /// Not at all, for the stated reason.
@@ -37,7 +39,6 @@ enum Compared {
 const LATER_SINK: &str = "a failing committer is not there yet";
 const LATER_FILES: &str = "the file sink is not there yet";
 const LATER_EXCHANGE: &str = "exchanges between tasks are not there yet";
-const LATER_RESCALE: &str = "a job that is submitted again with another parallelism is not there yet";
 const ENDLESS_SPLITS: &str =
     "our unbounded source has splits without an end, the recorded one has none left to assign";
 
@@ -75,13 +76,13 @@ const JOBS: &[(&str, Compared)] = &[
     ("push-fail-nodelay", Compared::Whole),
     ("reassign-fail", Compared::Whole),
     ("reassign-to-finished", Compared::ByFormula(Formula::ReportedSplit)),
-    ("rescale", Compared::Not(LATER_RESCALE)),
-    ("rescale-3to2", Compared::Not(LATER_RESCALE)),
-    ("rescale-7", Compared::Not(LATER_RESCALE)),
-    ("rescale-down", Compared::Not(LATER_RESCALE)),
-    ("rescale-few", Compared::Not(LATER_RESCALE)),
-    ("rescale-push", Compared::Not(LATER_RESCALE)),
-    ("rescale-reassign", Compared::Not(LATER_RESCALE)),
+    ("rescale", Compared::Rescaled),
+    ("rescale-3to2", Compared::Rescaled),
+    ("rescale-7", Compared::Rescaled),
+    ("rescale-down", Compared::Rescaled),
+    ("rescale-few", Compared::Rescaled),
+    ("rescale-push", Compared::Rescaled),
+    ("rescale-reassign", Compared::Rescaled),
     ("retry-later", Compared::Not(LATER_SINK)),
     ("retry-later-0", Compared::Not(LATER_SINK)),
     ("retry-later-25", Compared::Not(LATER_SINK)),
@@ -152,7 +153,7 @@ fn compare(name: &str, compared: Compared) {
     let first = ours(&line, 0);
     match compared {
         Compared::Not(_) => return,
-        Compared::Whole | Compared::CountsOnly(_) => {
+        Compared::Whole | Compared::Rescaled | Compared::CountsOnly(_) => {
             assert_eq!(rows::counts(&first), expected, "{name}: other counts than recorded");
         }
         Compared::ByFormula(formula) => {
@@ -163,12 +164,19 @@ fn compare(name: &str, compared: Compared) {
     if matches!(compared, Compared::CountsOnly(_)) {
         return;
     }
-    let wanted = order(&recorded);
-    let found = (0..SEEDS).find(|seed| order(&ours(&line, *seed)) == wanted);
+    let is_rescaled = compared == Compared::Rescaled;
+    let what_counts = |rows: &[Row]| {
+        let (first, second) = rows::before_and_after_submission(rows);
+        assert_eq!(is_rescaled, !second.is_empty(), "{name}: submitted again or not");
+        let restored = if is_rescaled { rows::restored(second) } else { BTreeMap::new() };
+        (order(first), order(second), restored)
+    };
+    let wanted = what_counts(&recorded);
+    let found = (0..SEEDS).find(|seed| what_counts(&ours(&line, *seed)) == wanted);
     assert!(
         found.is_some(),
         "{name}: no seed below {SEEDS} gives the recorded order\nrecorded: {wanted:#?}\nseed 0: {:#?}",
-        order(&first)
+        what_counts(&first)
     );
 }
 
@@ -211,6 +219,13 @@ jobs! {
     push_fail_nodelay = "push-fail-nodelay";
     reassign_fail = "reassign-fail";
     reassign_to_finished = "reassign-to-finished";
+    rescale = "rescale";
+    rescale_3to2 = "rescale-3to2";
+    rescale_7 = "rescale-7";
+    rescale_down = "rescale-down";
+    rescale_few = "rescale-few";
+    rescale_push = "rescale-push";
+    rescale_reassign = "rescale-reassign";
 }
 
 #[test]

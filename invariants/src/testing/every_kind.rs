@@ -45,6 +45,11 @@ fn tell_job(history: &mut History) {
     let state = ExecutionState::Running;
     history.main(EventKind::TaskStateChanged { attempt, state, cause: None });
     history.main(EventKind::RestorePointChosen { checkpoint, global: false, subtasks });
+    history.availability(EventKind::JobSubmitted { checkpoint, parallelism: 2 });
+    let contents = Box::new(contents(&[], &[], &[]));
+    history.availability(EventKind::SavepointStored { checkpoint: CHECKPOINT, contents });
+    let (readers, committables) = (Vec::new(), Vec::new());
+    history.main(EventKind::StateRedistributed { checkpoint: CHECKPOINT, readers, committables });
 }
 
 fn tell_coordinator(history: &mut History) {

@@ -13,7 +13,7 @@ use crate::actor::Outbox;
 use crate::config::{CheckpointConfig, NANOS_PER_MILLI};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{CheckpointId, ExecutionAttemptId};
-use crate::message::{CompletedCheckpoint, Timer};
+use crate::message::{CheckpointKind, CompletedCheckpoint, Timer};
 use std::sync::Arc;
 
 /// From the last registration at a job's start to its first checkpoint; 20-60 ms were measured (FACT 94).
@@ -45,6 +45,7 @@ enum Schedule {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Raise {
     checkpoint: CheckpointId,
+    kind: CheckpointKind,
     void: bool,
 }
 
@@ -59,6 +60,10 @@ pub struct CheckpointCoordinator {
     schedule: Schedule,
     pausing: bool,
     wanted_at_once: bool,
+    /// A savepoint that a user has asked for.
+    wanted_savepoint: Option<CheckpointKind>,
+    /// The job is being stopped with a savepoint: nothing periodic begins.
+    stopping: bool,
     consecutive_failures: u32,
 }
 
@@ -75,6 +80,8 @@ impl CheckpointCoordinator {
             schedule: Schedule::Suspended,
             pausing: false,
             wanted_at_once: false,
+            wanted_savepoint: None,
+            stopping: false,
             consecutive_failures: 0,
         }
     }
@@ -100,6 +107,12 @@ impl CheckpointCoordinator {
     #[must_use]
     pub fn latest(&self) -> Option<&CompletedCheckpoint> {
         self.latest.as_deref()
+    }
+
+    /// The same checkpoint with its state dealt to other subtasks.
+    pub fn replace_latest(&mut self, dealt: Arc<CompletedCheckpoint>) {
+        debug_assert_eq!(self.latest_id(), Some(dealt.id), "only the subtasks differ");
+        self.latest = Some(dealt);
     }
 
     /// The identifier of the latest completed checkpoint.
@@ -154,6 +167,9 @@ impl CheckpointCoordinator {
             raise.void = true;
         }
         self.wanted_at_once = false;
+        // As in Flink, a failure fails the savepoints that were asked for; their user asks again.
+        self.wanted_savepoint = None;
+        self.stopping = false;
         if self.schedule == Schedule::Armed {
             out.cancel_timer(Timer::CheckpointInterval);
         }
@@ -187,7 +203,26 @@ impl CheckpointCoordinator {
 
     /// All tasks have read their last record: take one more checkpoint without waiting for the interval (FACT 96).
     pub fn want_at_once(&mut self) {
-        self.wanted_at_once = self.settings.is_some_and(|settings| settings.after_tasks_finish);
+        self.wanted_at_once =
+            !self.stopping && self.settings.is_some_and(|settings| settings.after_tasks_finish);
+    }
+
+    /// A user asks for a savepoint. Stopping takes the place of a plain one, and comes once.
+    pub fn want_savepoint(&mut self, kind: CheckpointKind) {
+        debug_assert_ne!(kind, CheckpointKind::Recovery, "nobody asks for those");
+        let stops = matches!(kind, CheckpointKind::Stop { .. });
+        if self.stopping || (self.wanted_savepoint.is_some() && !stops) {
+            return;
+        }
+        self.wanted_savepoint = Some(kind);
+        self.stopping = stops;
+    }
+
+    /// Whether the latest completed checkpoint is the savepoint that ended the job: nothing may restart from it, and
+    /// nothing older may be restored any more.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.latest.as_ref().is_some_and(|latest| matches!(latest.kind, CheckpointKind::Stop { .. }))
     }
 
     /// The identifier to raise when a checkpoint is due and allowed now. A periodic one waits for the pause; one that is
@@ -196,7 +231,16 @@ impl CheckpointCoordinator {
         let settings = self.settings?;
         let asked = self.wanted_at_once || (self.schedule == Schedule::Due && !self.pausing);
         let room = self.pending.len() < settings.concurrent_max.max(1) as usize;
-        if !asked || !room || self.raising.is_some() || self.is_suspended() {
+        if self.raising.is_some() || self.is_suspended() || self.is_stopped() {
+            return None;
+        }
+        // A savepoint waits for neither pause nor room (Flink's `forceCheckpoint`), and leaves the schedule alone.
+        if let Some(kind) = self.wanted_savepoint.take() {
+            let checkpoint = self.counter.next();
+            self.raising = Some(Raise { checkpoint, kind, void: false });
+            return Some(checkpoint);
+        }
+        if !asked || !room || self.stopping {
             return None;
         }
         let checkpoint = self.counter.next();
@@ -204,18 +248,25 @@ impl CheckpointCoordinator {
             self.pending.last().is_none_or(|pending| pending.id() < checkpoint),
             "identifiers increase"
         );
-        self.raising = Some(Raise { checkpoint, void: false });
+        self.raising = Some(Raise { checkpoint, kind: CheckpointKind::Recovery, void: false });
         self.schedule = Schedule::Armed;
         out.set_timer(Timer::CheckpointInterval, settings.interval_ns);
         Some(checkpoint)
     }
 
     /// The high-availability service raised the counter; answers the identifier unless a failure voided it.
-    pub fn raised(&mut self, checkpoint: CheckpointId) -> Option<CheckpointId> {
+    pub fn raised(&mut self, checkpoint: CheckpointId) -> Option<(CheckpointId, CheckpointKind)> {
         let raise = self.raising.take();
         debug_assert_eq!(raise.map(|raise| raise.checkpoint), Some(checkpoint), "one raise at a time");
         self.counter = checkpoint;
-        raise.filter(|raise| !raise.void).map(|raise| raise.checkpoint)
+        raise.filter(|raise| !raise.void).map(|raise| (raise.checkpoint, raise.kind))
+    }
+
+    /// A raised identifier could not be used: the world has changed. Its user asks again.
+    pub const fn skipped(&mut self, kind: CheckpointKind) {
+        if matches!(kind, CheckpointKind::Stop { .. }) {
+            self.stopping = false;
+        }
     }
 
     /// A checkpoint was triggered.
@@ -228,7 +279,7 @@ impl CheckpointCoordinator {
         if let Some(settings) = self.settings {
             out.set_timer(Timer::CheckpointTimeout(pending.id()), settings.timeout_ns);
         }
-        self.wanted_at_once = false;
+        self.wanted_at_once &= pending.kind() != CheckpointKind::Recovery;
         self.pending.push(pending);
     }
 
@@ -242,9 +293,25 @@ impl CheckpointCoordinator {
         let completed =
             self.pending_mut(checkpoint).expect("the acknowledged checkpoint is pending").begin_adding();
         out.cancel_timer(Timer::CheckpointTimeout(checkpoint));
-        let subsumed: Vec<_> = self.abortable().into_iter().filter(|older| *older < checkpoint).collect();
+        // Savepoints neither subsume nor are subsumed: each was asked for.
+        let is_recovery = |pending: &&PendingCheckpoint| pending.kind() == CheckpointKind::Recovery;
+        let subsumed: Vec<_> = match completed.kind {
+            CheckpointKind::Savepoint => Vec::new(),
+            _ => {
+                let pending = self.pending.iter().filter(is_recovery);
+                let abortable = pending.filter(|pending| pending.phase() != PendingPhase::Adding);
+                abortable.map(PendingCheckpoint::id).filter(|older| *older < checkpoint).collect()
+            }
+        };
         debug_assert!(!subsumed.contains(&checkpoint), "{checkpoint} is being added");
         (completed, subsumed)
+    }
+
+    /// The store holds a savepoint: it is done with, and changes nothing.
+    pub fn savepoint_stored(&mut self, checkpoint: CheckpointId) {
+        let before = self.pending.len();
+        self.pending.retain(|pending| pending.id() != checkpoint);
+        debug_assert_eq!(self.pending.len() + 1, before, "{checkpoint} was not pending");
     }
 
     /// The store applied the add: it is complete.
@@ -261,6 +328,10 @@ impl CheckpointCoordinator {
     /// Forgets a pending checkpoint; answers whether it was there.
     pub fn abort(&mut self, checkpoint: CheckpointId, out: &mut Outbox) -> bool {
         let before = self.pending.len();
+        let is_stop = |pending: &PendingCheckpoint| matches!(pending.kind(), CheckpointKind::Stop { .. });
+        if self.pending.iter().any(|pending| pending.id() == checkpoint && is_stop(pending)) {
+            self.stopping = false;
+        }
         self.pending.retain(|pending| pending.id() != checkpoint);
         debug_assert!(before - self.pending.len() <= 1, "{checkpoint} was pending twice");
         if self.pending.len() == before {
@@ -305,13 +376,14 @@ mod tests {
             pause_min_ns: 100,
             concurrent_max: 1,
             failures_tolerable: 1,
+            retained_max: 1,
             after_tasks_finish: true,
         }
     }
 
     fn trigger(coordinator: &mut CheckpointCoordinator, out: &mut Outbox) -> CheckpointId {
         let raised = coordinator.next_raise(out).expect("due");
-        let checkpoint = coordinator.raised(raised).expect("not void");
+        let (checkpoint, _) = coordinator.raised(raised).expect("not void");
         let parts = vec![SubtaskPart::Awaited(ExecutionAttemptId::default())];
         coordinator.triggered(PendingCheckpoint::new(checkpoint, &[OperatorUid(0)], parts), out);
         checkpoint
@@ -355,9 +427,41 @@ mod tests {
     }
 
     #[test]
+    fn savepoints_wait_for_nothing_and_stopping_ends_the_schedule() {
+        let mut out = Outbox::new();
+        let mut coordinator = CheckpointCoordinator::new(Some(settings()));
+        coordinator.resume(ScheduleStart::JobStart, &mut out);
+        coordinator.interval_elapsed();
+        let first = trigger(&mut coordinator, &mut out);
+        coordinator.want_savepoint(CheckpointKind::Savepoint);
+        let raised = coordinator.next_raise(&mut out).expect("there is no room, and none is needed");
+        assert_eq!(coordinator.raised(raised), Some((CheckpointId(2), CheckpointKind::Savepoint)));
+        coordinator.want_savepoint(CheckpointKind::Stop { drain: true });
+        coordinator.want_savepoint(CheckpointKind::Savepoint);
+        let raised = coordinator.next_raise(&mut out).expect("stopping comes at once");
+        let (checkpoint, kind) = coordinator.raised(raised).expect("not void");
+        assert_eq!(kind, CheckpointKind::Stop { drain: true });
+        let parts = vec![SubtaskPart::Awaited(ExecutionAttemptId::default())];
+        let pending = PendingCheckpoint::new(checkpoint, &[OperatorUid(0)], parts).of_kind(kind);
+        coordinator.triggered(pending, &mut out);
+        assert!(coordinator.abort(first, &mut out));
+        coordinator.pause_elapsed();
+        coordinator.interval_elapsed();
+        coordinator.want_at_once();
+        assert_eq!(coordinator.next_raise(&mut out), None, "the job is being stopped");
+        assert!(coordinator.abort(checkpoint, &mut out));
+        coordinator.pause_elapsed();
+        assert_eq!(coordinator.next_raise(&mut out), Some(CheckpointId(4)), "the stop failed: it goes on");
+    }
+
+    #[test]
     fn a_new_leader_counts_on_from_the_counter() {
-        let latest =
-            CompletedCheckpoint { id: CheckpointId(3), coordinators: Vec::new(), subtasks: Vec::new() };
+        let latest = CompletedCheckpoint {
+            kind: CheckpointKind::Recovery,
+            id: CheckpointId(3),
+            coordinators: Vec::new(),
+            subtasks: Vec::new(),
+        };
         for (defects, next) in
             [(DefectSet::NONE, 8), (DefectSet::NONE.with(Defect::CounterRestartsAtRestored), 4)]
         {

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid, SubtaskId};
-use crate::message::{CompletedCheckpoint, SubtaskState, TaskSnapshot};
+use crate::message::{CheckpointKind, CompletedCheckpoint, SubtaskState, TaskSnapshot};
 use std::sync::Arc;
 
 /// How far a pending checkpoint is.
@@ -51,6 +51,7 @@ pub enum Acknowledgement {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PendingCheckpoint {
     id: CheckpointId,
+    kind: CheckpointKind,
     phase: PendingPhase,
     coordinators: Vec<(OperatorUid, Option<Vec<u8>>)>,
     subtasks: Vec<SubtaskPart>,
@@ -66,13 +67,27 @@ impl PendingCheckpoint {
         let missing = subtasks.iter().filter(|part| matches!(part, SubtaskPart::Awaited(_))).count();
         debug_assert!(missing > 0, "{id} without a running subtask");
         let coordinators = coordinators.iter().map(|operator| (*operator, None)).collect();
-        Self { id, phase: PendingPhase::CoordinatorSnapshots, coordinators, subtasks, missing }
+        let kind = CheckpointKind::Recovery;
+        Self { id, kind, phase: PendingPhase::CoordinatorSnapshots, coordinators, subtasks, missing }
     }
 
     /// Its identifier.
     #[must_use]
     pub const fn id(&self) -> CheckpointId {
         self.id
+    }
+
+    /// The same, taken for something else than recovery.
+    #[must_use]
+    pub const fn of_kind(mut self, kind: CheckpointKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// What it is taken for.
+    #[must_use]
+    pub const fn kind(&self) -> CheckpointKind {
+        self.kind
     }
 
     /// How far it is.
@@ -156,7 +171,7 @@ impl PendingCheckpoint {
             .map(|(operator, state)| (operator, state.expect("barriers follow the coordinators' states")))
             .collect();
         let subtasks = std::mem::take(&mut self.subtasks).into_iter().map(stored_part).collect();
-        CompletedCheckpoint { id: self.id, coordinators, subtasks }
+        CompletedCheckpoint { kind: self.kind, id: self.id, coordinators, subtasks }
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
             pause_min_ns: 0,
             concurrent_max: 2,
             failures_tolerable: 0,
+            retained_max: 1,
             after_tasks_finish: true,
         }),
         restart: RestartConfig::FixedDelay { delay_ns: 0, attempts_max: 10 },

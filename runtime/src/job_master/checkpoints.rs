@@ -17,8 +17,8 @@ use crate::coordination::operator_coordinator_holder::GatewayError;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid};
 use crate::message::{
-    CompletedCheckpoint, DeliveryOutcome, DeliveryToken, ExecutionState, HighAvailabilityRequest, Notice,
-    Stream, TaskMessage, TaskSnapshot,
+    CheckpointKind, CompletedCheckpoint, DeliveryOutcome, DeliveryToken, ExecutionState,
+    HighAvailabilityRequest, Notice, Stream, TaskMessage, TaskSnapshot,
 };
 use std::sync::Arc;
 
@@ -49,14 +49,16 @@ impl MainThread {
 
     /// The identifier is durable: trigger, unless the world has changed; then the identifier is skipped.
     pub(super) fn on_counter_raised(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
-        let Some(checkpoint) = self.checkpoints.raised(checkpoint) else { return };
+        let Some((checkpoint, kind)) = self.checkpoints.raised(checkpoint) else { return };
         if !self.can_checkpoint() {
+            self.checkpoints.skipped(kind);
             return;
         }
         let subtasks = self.graph.executions().iter().map(part_of).collect();
         let operators: Vec<_> = self.holders.iter().map(|held| held.holder.operator()).collect();
         out.emit(EventKind::CheckpointTriggered { checkpoint });
-        self.checkpoints.triggered(PendingCheckpoint::new(checkpoint, &operators, subtasks), out);
+        let pending = PendingCheckpoint::new(checkpoint, &operators, subtasks).of_kind(kind);
+        self.checkpoints.triggered(pending, out);
         for at in 0..self.holders.len() {
             let holder = &mut self.holders[at].holder;
             if let Err(error) = holder.checkpoint(checkpoint, out) {
@@ -84,6 +86,12 @@ impl MainThread {
             return;
         }
         pending.barriers_injected();
+        let trigger = match pending.kind() {
+            CheckpointKind::Stop { drain } => TaskMessage::TriggerStop { checkpoint, drain },
+            CheckpointKind::Recovery | CheckpointKind::Savepoint => {
+                TaskMessage::TriggerCheckpoint(checkpoint)
+            }
+        };
         let awaited: Vec<_> = pending.awaited().collect();
         out.emit(EventKind::BarriersInjected { checkpoint });
         for attempt in awaited {
@@ -91,7 +99,7 @@ impl MainThread {
                 self.graph.current(attempt).expect("the awaited executions are current: others aborted it");
             let task_manager = self.graph.get(index).task_manager().expect("it runs");
             debug_assert!(self.graph.get(index).is_live(), "{attempt} is awaited and does not run");
-            let message = self.task_message(attempt, TaskMessage::TriggerCheckpoint(checkpoint));
+            let message = self.task_message(attempt, trigger.clone());
             let token = Some(trigger_token(index, checkpoint));
             out.effect(Effect::Send { to: task_manager, stream: Stream::Triggers(attempt), message, token });
         }
@@ -172,15 +180,32 @@ impl MainThread {
     /// The store holds the checkpoint: it is complete, and everybody may know.
     pub(super) fn on_checkpoint_added(&mut self, completed: Arc<CompletedCheckpoint>, out: &mut Outbox) {
         let checkpoint = completed.id;
+        if completed.kind == CheckpointKind::Savepoint {
+            // No notice, nothing dropped from the tracker, no recovery point: only its user knows.
+            self.checkpoints.savepoint_stored(checkpoint);
+            return;
+        }
         self.checkpoints.completed(completed, out);
         debug_assert_eq!(self.checkpoints.latest_id(), Some(checkpoint), "it is the latest now");
         if !self.is_job_active() {
+            return;
+        }
+        if self.checkpoints.is_stopped() && !self.failovers.active.is_empty() {
+            self.fail_job(self.stopped_and_failed("a task failed while it was being stored"), out);
             return;
         }
         for held in &mut self.holders {
             dropped(held.holder.notify_checkpoint_complete(checkpoint, out));
         }
         self.notify_tasks(checkpoint, TaskMessage::NotifyCheckpointComplete, out);
+    }
+
+    /// After the savepoint that ends the job no checkpoint follows that would make up for a lost notice.
+    pub(super) fn repeat_last_notice(&self, out: &mut Outbox) {
+        if self.is_job_active() && self.checkpoints.is_stopped() {
+            let savepoint = self.checkpoints.latest_id().expect("it is stored");
+            self.notify_tasks(savepoint, TaskMessage::NotifyCheckpointComplete, out);
+        }
     }
 
     fn notify_tasks(&self, checkpoint: CheckpointId, message: fn(Notice) -> TaskMessage, out: &mut Outbox) {
@@ -198,8 +223,10 @@ impl MainThread {
         if phase.is_none_or(|phase| phase == PendingPhase::Adding) {
             return;
         }
+        let kind = self.checkpoints.pending_mut(checkpoint).map(|pending| pending.kind());
         self.abort_checkpoint(checkpoint, reason, out);
-        if self.checkpoints.count_failure() {
+        // Whether a user's savepoint fails is the user's matter.
+        if kind == Some(CheckpointKind::Recovery) && self.checkpoints.count_failure() {
             self.fail_globally(format!("too many checkpoints failed in a row, the last: {reason}"), out);
         }
     }

@@ -3,6 +3,7 @@
 use super::failover::INITIAL_WAIT;
 use super::main_thread::{JobStatus, MainThread, VertexHolder};
 use crate::actor::{Effect, Outbox};
+use crate::checkpointing::redistribution;
 use crate::config::{AssignmentPolicy, NANOS_PER_MILLI};
 use crate::coordination::operator_coordinator_holder::OperatorCoordinatorHolder;
 use crate::event::EventKind;
@@ -10,6 +11,7 @@ use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid, ProcessAddress, 
 use crate::message::{
     CompletedCheckpoint, RestoredState, Stream, TaskDescriptor, TaskManagerMessage, TaskSnapshot, Timer,
 };
+use std::sync::Arc;
 
 /// How long a new leader waits for all task managers before it makes do with those that are there.
 pub(super) const TASK_MANAGERS_WAIT_NS: u64 = 300 * NANOS_PER_MILLI;
@@ -18,6 +20,7 @@ impl MainThread {
     /// Starts the coordinators from the latest completed checkpoint and begins to wait for task managers.
     pub(super) fn begin_job(&mut self, out: &mut Outbox) {
         debug_assert!(self.holders.is_empty(), "a job begins once in a term");
+        self.redistribute_restored(out);
         let epoch = self.leadership.epoch();
         let checkpoint = self.checkpoints.latest_id();
         if checkpoint.is_some() || epoch.0 > 1 {
@@ -43,6 +46,22 @@ impl MainThread {
         }
         if self.cancel_requested {
             self.on_cancel(out);
+        }
+    }
+
+    /// A checkpoint of a job with another parallelism is dealt anew before anything is restored from it.
+    fn redistribute_restored(&mut self, out: &mut Outbox) {
+        let Some(latest) = self.checkpoints.latest() else { return };
+        let dealt = redistribution::redistribute(latest, &self.config)
+            .expect("the service stored the checkpoint only after it had read it");
+        if let Some(dealt) = dealt {
+            debug_assert_eq!(
+                dealt.subtasks.len(),
+                self.graph.executions().len(),
+                "each subtask has its share"
+            );
+            out.emit(redistribution::told(&dealt).expect("it was encoded just now"));
+            self.checkpoints.replace_latest(Arc::new(dealt));
         }
     }
 
@@ -175,5 +194,6 @@ fn restored_state(checkpoint: &CompletedCheckpoint, subtask: SubtaskId) -> Resto
     // A subtask that had finished has no state: its successor begins empty.
     debug_assert!(part.is_none_or(|part| !part.finished || *part.snapshot == TaskSnapshot::default()));
     let snapshot = part.map(|part| part.snapshot.clone()).unwrap_or_default();
-    RestoredState { checkpoint: checkpoint.id, snapshot }
+    let held_elsewhere = redistribution::held_elsewhere(checkpoint, subtask);
+    RestoredState { checkpoint: checkpoint.id, snapshot, held_elsewhere }
 }

@@ -200,6 +200,10 @@ impl MainThread {
     fn fail_over(&mut self, global: bool, subtasks: Vec<SubtaskId>, cause: String, out: &mut Outbox) {
         debug_assert!(self.checkpoints.abortable().is_empty(), "aborts come first (FACT 28)");
         self.checkpoints.suspend(out);
+        if self.checkpoints.is_stopped() {
+            self.fail_job(self.stopped_and_failed(&cause), out);
+            return;
+        }
         let restart = self.failovers.strategy.on_failure(out);
         if restart == Restart::Never {
             self.fail_job(cause, out);

@@ -169,6 +169,7 @@ impl MainThread {
             out.effect(Effect::ResetSession { peer: address });
         }
         self.check_slow_executions(out);
+        self.repeat_last_notice(out);
         if self.needs_heartbeats() {
             out.set_timer(Timer::HeartbeatCheck, self.config.heartbeat.interval_ns);
         }

@@ -2,20 +2,37 @@
 
 use super::main_thread::{JobStatus, MainThread};
 use crate::actor::Outbox;
-use crate::message::{HighAvailabilityRequest, JobResult};
+use crate::message::{CheckpointKind, HighAvailabilityRequest, JobResult};
 
 impl MainThread {
     /// Every subtask has finished: the job has.
     pub(super) fn end_finished_job(&mut self, out: &mut Outbox) {
         let is_whole = self.failovers.active.is_empty() && self.graph.is_wholly_finished();
         if self.status == JobStatus::Running && is_whole {
-            self.end_job(JobResult::Finished, out);
+            let stopped = self.checkpoints.latest_id().filter(|_| self.checkpoints.is_stopped());
+            self.end_job(stopped.map_or(JobResult::Finished, JobResult::Stopped), out);
         }
     }
 
     /// No restart is left.
     pub(super) fn fail_job(&mut self, cause: String, out: &mut Outbox) {
         self.end_job(JobResult::Failed(cause), out);
+    }
+
+    /// Why a job that failed after its savepoint had been stored ends, with where to go on from. It never restarts from
+    /// an older checkpoint: what the savepoint holds may be committed.
+    pub(super) fn stopped_and_failed(&self, cause: &str) -> String {
+        debug_assert!(self.checkpoints.is_stopped(), "only a stopped job");
+        let savepoint = self.checkpoints.latest_id().unwrap_or_default();
+        format!("the savepoint {savepoint} is stored, but the job failed before it had finished: {cause}")
+    }
+
+    /// A user stops the job with a savepoint. A wish that comes before the tasks run, or while a failover is under way, is
+    /// not kept: its user asks again.
+    pub(super) fn on_savepoint_wanted(&mut self, kind: CheckpointKind) {
+        if self.is_job_active() && self.failovers.active.is_empty() && !self.checkpoints.is_suspended() {
+            self.checkpoints.want_savepoint(kind);
+        }
     }
 
     /// A user cancels the job. Before there is a lease the wish is kept; after the end it comes too late.

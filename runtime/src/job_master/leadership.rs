@@ -221,6 +221,9 @@ impl MainThread {
         tracing::debug!(%epoch, latest = ?latest.as_ref().map(|checkpoint| checkpoint.id), "leading");
         self.checkpoints.adopt(counter, latest, self.config.defects);
         self.begin_job(out);
+        if self.checkpoints.is_stopped() && self.is_job_active() {
+            self.fail_job(self.stopped_and_failed("its leader was lost"), out);
+        }
     }
 
     /// This leader's term is over: nothing is said or done after it.

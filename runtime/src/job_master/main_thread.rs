@@ -11,8 +11,8 @@ use crate::coordination::operator_coordinator_holder::{HolderSignal, OperatorCoo
 use crate::defects::Defect;
 use crate::ids::{ExecutionAttemptId, LeaderEpoch, OperatorUid, ProcessAddress};
 use crate::message::{
-    CoordinatorToMain, DeliveryOutcome, DeliveryToken, JobManagerMessage, JobResult, MainMail, Message,
-    ReaderEvent, SharedJobConfig, TaskManagerMessage, TaskMessage, Timer,
+    CheckpointKind, CoordinatorToMain, DeliveryOutcome, DeliveryToken, JobManagerMessage, JobResult,
+    MainMail, Message, ReaderEvent, SharedJobConfig, TaskManagerMessage, TaskMessage, Timer,
 };
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -149,6 +149,14 @@ impl MainThread {
             MainMail::Timer(timer) => {
                 self.unsettled = true;
                 self.on_timer(timer, out);
+            }
+            MainMail::Savepoint => {
+                self.unsettled = true;
+                self.on_savepoint_wanted(CheckpointKind::Savepoint);
+            }
+            MainMail::StopWithSavepoint { drain } => {
+                self.unsettled = true;
+                self.on_savepoint_wanted(CheckpointKind::Stop { drain });
             }
             MainMail::Cancel => {
                 self.unsettled = true;

@@ -5,6 +5,7 @@ mod checkpoints;
 mod failover;
 mod job_end;
 mod leadership;
+mod savepoints;
 
 use super::MainThread;
 use crate::actor::{Actor, Effect, Outbox, Output, TurnDecision};
@@ -52,6 +53,7 @@ fn config() -> JobConfig {
             pause_min_ns: 0,
             concurrent_max: 1,
             failures_tolerable: 0,
+            retained_max: 1,
             after_tasks_finish: true,
         }),
         restart: RestartConfig::FixedDelay { delay_ns: 700, attempts_max: 3 },
@@ -314,6 +316,9 @@ fn tell_effect(effect: &Effect) -> Option<String> {
         },
         Effect::Send { message: Message::Task { attempt, message, .. }, .. } => match message {
             TaskMessage::TriggerCheckpoint(checkpoint) => format!("trigger {checkpoint} to {attempt}"),
+            TaskMessage::TriggerStop { checkpoint, drain } => {
+                format!("stop with {checkpoint} to {attempt}, drain={drain}")
+            }
             TaskMessage::NotifyCheckpointComplete(Notice { checkpoint, .. }) => {
                 format!("complete {checkpoint} to {attempt}")
             }

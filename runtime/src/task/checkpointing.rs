@@ -9,6 +9,7 @@
 
 use super::Task;
 use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
+use super::source_operator::StopMode;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -36,6 +37,10 @@ pub struct CheckpointProgress {
     last_prepared: Option<CheckpointId>,
     /// The highest completion seen.
     pub(super) last_completed: Option<CheckpointId>,
+    /// The savepoint with which the task is stopped.
+    pub(super) stop: Option<CheckpointId>,
+    /// It was stopped without a drain and has said so: it reads no more, and only waits for that savepoint.
+    pub(super) stopped_reading: bool,
     /// The first checkpoint that began after the end of input: the task finishes when it or a later one is complete.
     pub(super) first_after_end: Option<CheckpointId>,
 }
@@ -91,6 +96,28 @@ impl Task {
         self.begin_checkpoint(checkpoint, outbox)
     }
 
+    /// The savepoint after which the job ends. With a drain everything that was read is flushed first, as at the end of the
+    /// input; without one the task stops where it stands, and its next life goes on from there.
+    pub(super) fn trigger_stop(
+        &mut self,
+        checkpoint: CheckpointId,
+        drain: bool,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        if self.progress.is_stale(checkpoint) || self.status.is_initializing() || self.input_ended {
+            return self.trigger_checkpoint(checkpoint, outbox);
+        }
+        self.progress.last_triggered = Some(checkpoint);
+        self.progress.stop = Some(checkpoint);
+        if drain {
+            // The barrier follows the end of data.
+            self.source.stop(StopMode::Drain);
+            return Ok(());
+        }
+        self.source.stop(StopMode::NoDrain);
+        self.begin_checkpoint(checkpoint, outbox)
+    }
+
     /// User code goes on: the barrier that it held up passes.
     pub(super) fn stall_over(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         let TaskStatus::Stalling(checkpoint) = self.status else { return Ok(()) };
@@ -98,7 +125,11 @@ impl Task {
         self.begin_checkpoint(checkpoint, outbox)
     }
 
-    fn begin_checkpoint(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
+    pub(super) fn begin_checkpoint(
+        &mut self,
+        checkpoint: CheckpointId,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running, "nothing else is under way");
         outbox.emit(EventKind::BarrierHandled { checkpoint });
         if self.input_ended {
@@ -192,11 +223,22 @@ impl Task {
     }
 
     /// An abort: the committables stay and ride on the next completed checkpoint (FACT 66).
-    pub(super) fn notify_checkpoint_aborted(&mut self, notice: Notice, outbox: &mut Outbox) {
+    ///
+    /// # Errors
+    /// When it is the savepoint with which the task was to stop: it has stopped reading, so only a restart helps.
+    pub(super) fn notify_checkpoint_aborted(
+        &mut self,
+        notice: Notice,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
         let Notice { checkpoint, addressee, epoch } = notice;
         debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
         outbox.emit(EventKind::AbortNoticed { checkpoint, addressee, epoch });
         self.progress.last_aborted = self.progress.last_aborted.max(Some(checkpoint));
         self.source.notify_checkpoint_aborted(checkpoint);
+        if self.progress.stop == Some(checkpoint) {
+            return Err(TaskError::StopFailed(checkpoint));
+        }
+        Ok(())
     }
 }

@@ -45,6 +45,10 @@ impl Task {
         if !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit) {
             return self.commit(EVERYTHING, None, outbox);
         }
+        // A drain: what was flushed goes into the savepoint that ends the job.
+        if let Some(savepoint) = self.progress.stop {
+            return self.begin_checkpoint(savepoint, outbox);
+        }
         self.finish_if_due(outbox);
         Ok(())
     }
@@ -55,7 +59,11 @@ impl Task {
         let waits_for_checkpoint = self.descriptor.checkpointing && self.descriptor.final_checkpoint;
         let covered =
             self.progress.first_after_end.is_some_and(|first| self.progress.last_completed >= Some(first));
-        if self.input_ended && (covered || !waits_for_checkpoint) {
+        let is_done = match self.progress.stop {
+            Some(savepoint) => self.progress.last_completed >= Some(savepoint),
+            None => self.input_ended && (covered || !waits_for_checkpoint),
+        };
+        if is_done {
             tracing::debug!(attempt = %self.descriptor.attempt, "task finished");
             self.tell_state(ExecutionState::Finished, outbox);
             self.end(ExecutionState::Finished, None, outbox);

@@ -28,6 +28,9 @@ impl Task {
             self.committer.restore(&state.snapshot.committer)?;
         }
         self.progress.kept_transactions = self.committer.transactions();
+        if let Some(state) = &self.descriptor.restored {
+            self.progress.kept_transactions.extend(state.held_elsewhere.iter().copied());
+        }
         if self.descriptor.defects.has(Defect::RestoredNotRecommitted) {
             self.committer.drop_restored();
         }

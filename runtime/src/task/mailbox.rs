@@ -28,7 +28,7 @@ impl MailGate {
             | TaskMail::Timer(Timer::StoreTimeout(_) | Timer::UserCodeStall) => {
                 !matches!(self, Self::ReaderOnly)
             }
-            TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_)) => {
+            TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_) | TaskMessage::TriggerStop { .. }) => {
                 matches!(self, Self::Open | Self::Initializing)
             }
             TaskMail::Timer(Timer::ReaderWake) => matches!(self, Self::Open | Self::ReaderOnly),

@@ -26,7 +26,8 @@ impl Task {
             DataInputStatus::MoreAvailable | DataInputStatus::NothingAvailable => Ok(()),
             DataInputStatus::EndOfData => self.end_input(outbox),
             DataInputStatus::Stopped | DataInputStatus::EndOfInput => {
-                debug_assert!(false, "{status:?}: nobody stops a source yet, and an ended one is not polled");
+                debug_assert!(self.progress.stop.is_some(), "{status:?}: an ended source is not polled");
+                self.progress.stopped_reading = true;
                 Ok(())
             }
         }

@@ -54,6 +54,9 @@ pub enum TaskError {
         /// How.
         cause: &'static str,
     },
+    /// The savepoint that was to end the job was aborted; Flink's `Stop-with-savepoint failed.`
+    #[error("Stop-with-savepoint failed: {0} was aborted")]
+    StopFailed(CheckpointId),
     /// Sink state cannot be read.
     #[error("{0}")]
     SinkState(#[from] SinkStateError),

@@ -7,3 +7,4 @@ mod ends;
 mod failures;
 mod harness;
 mod life;
+mod stops;

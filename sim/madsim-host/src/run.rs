@@ -201,7 +201,7 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
         None => Outcome::Deadlocked { waiting },
         Some(JobResult::Finished) => Outcome::Passed,
         Some(JobResult::Failed(cause)) => Outcome::JobFailed { cause },
-        Some(JobResult::Cancelled) => Outcome::Cancelled,
+        Some(JobResult::Cancelled | JobResult::Stopped(_)) => Outcome::Cancelled,
     }
 }
 

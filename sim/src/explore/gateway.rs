@@ -138,6 +138,7 @@ impl Shape {
             pause_min_ns: 0,
             concurrent_max: 1,
             failures_tolerable: 9,
+            retained_max: 1,
             after_tasks_finish: true,
         });
         scenario.job.defects = self.defects;
@@ -198,9 +199,12 @@ impl Shape {
             },
             Item::OutsideCall { .. } => Treatment::AtOnce,
             Item::Fault(_) => Treatment::BranchAtMost { budget: FAILURES, times: self.failures },
-            Item::SessionTimer { .. } | Item::StartProcess(_) | Item::CancelJob | Item::Heal => {
-                Treatment::Never
-            }
+            Item::SessionTimer { .. }
+            | Item::StartProcess(_)
+            | Item::CancelJob
+            | Item::SubmitJob
+            | Item::Savepoint
+            | Item::Heal => Treatment::Never,
         }
     }
 

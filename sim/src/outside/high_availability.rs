@@ -13,8 +13,8 @@ use splitrace_runtime::checkpointing::contents;
 use splitrace_runtime::event::EventKind;
 use splitrace_runtime::ids::{CallId, CheckpointId, LeaderEpoch, ProcessAddress, ProcessId};
 use splitrace_runtime::message::{
-    CompletedCheckpoint, HighAvailabilityReply, HighAvailabilityRequest, JobResult, Message, SharedJobConfig,
-    Stream, TaskManagerMessage,
+    CheckpointKind, CompletedCheckpoint, HighAvailabilityReply, HighAvailabilityRequest, JobResult, Message,
+    SharedJobConfig, Stream, TaskManagerMessage,
 };
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -33,6 +33,10 @@ pub struct HighAvailability {
     counter: CheckpointId,
     /// Shared between forks; it is replaced, never changed.
     latest: Option<Arc<CompletedCheckpoint>>,
+    /// The last savepoint of a job that went on.
+    savepoint: Option<Arc<CompletedCheckpoint>>,
+    /// Completed checkpoints before the latest, newest last; as many as the job retains beside it.
+    older: Vec<Arc<CompletedCheckpoint>>,
     result: Option<JobResult>,
     /// The newest life of each task manager that wants to be told of leaders.
     subscribers: BTreeMap<ProcessId, ProcessAddress>,
@@ -50,6 +54,8 @@ impl HighAvailability {
             leader: None,
             counter: CheckpointId(0),
             latest: None,
+            savepoint: None,
+            older: Vec::new(),
             result: None,
             subscribers: BTreeMap::new(),
             answered: BTreeMap::new(),
@@ -78,6 +84,37 @@ impl HighAvailability {
     #[must_use]
     pub fn latest(&self) -> Option<&CompletedCheckpoint> {
         self.latest.as_deref()
+    }
+
+    /// The entry of a job that has ended is opened for one that is submitted again, with another configuration. It restores
+    /// the latest completed checkpoint, or the one that many retained ones before it, and extends that one: later ones are
+    /// dropped. The counter stays, so that no identifier comes twice. Answers the checkpoint.
+    pub fn submit(&mut self, config: SharedJobConfig, older_by: u32) -> Option<CheckpointId> {
+        debug_assert!(self.result.is_some(), "a job is submitted again once it has ended");
+        for _ in 0..older_by {
+            if let Some(older) = self.older.pop() {
+                self.latest = Some(older);
+            }
+        }
+        if let Some(latest) = &mut self.latest {
+            // The savepoint that ended the last job is what the next one begins with.
+            Arc::make_mut(latest).kind = CheckpointKind::Recovery;
+        }
+        self.config = config;
+        self.result = None;
+        // What the last leader still writes is nobody's business any more.
+        self.leader = None;
+        self.latest_id()
+    }
+
+    fn latest_id(&self) -> Option<CheckpointId> {
+        self.latest.as_ref().map(|latest| latest.id)
+    }
+
+    /// Whether the job was stopped with a savepoint, however it ended.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.latest.as_ref().is_some_and(|latest| matches!(latest.kind, CheckpointKind::Stop { .. }))
     }
 
     /// How the job ended, once it has.
@@ -114,7 +151,7 @@ impl HighAvailability {
     pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
         let mut hasher = hasher;
         (self.epoch, self.leader, self.counter, &self.latest, &self.result).hash(&mut hasher);
-        (&self.subscribers, &self.answered).hash(&mut hasher);
+        (&self.subscribers, &self.answered, &self.older, &self.savepoint).hash(&mut hasher);
     }
 
     /// The newest asker leads.
@@ -218,7 +255,22 @@ impl HighAvailability {
         }
     }
 
+    fn store_savepoint(&mut self, savepoint: Arc<CompletedCheckpoint>) -> Option<EventKind> {
+        if self.savepoint.as_ref().is_some_and(|stored| savepoint.id <= stored.id) {
+            return None;
+        }
+        let contents = contents::decode(&savepoint, &self.config).expect(
+            "the facade decodes what the facade encoded: a savepoint that nobody can read is not stored",
+        );
+        let checkpoint = savepoint.id;
+        self.savepoint = Some(savepoint);
+        Some(EventKind::SavepointStored { checkpoint, contents: Box::new(contents) })
+    }
+
     fn add(&mut self, checkpoint: Arc<CompletedCheckpoint>) -> Option<EventKind> {
+        if checkpoint.kind == CheckpointKind::Savepoint {
+            return self.store_savepoint(checkpoint);
+        }
         if let Some(latest) = self.latest()
             && checkpoint.id <= latest.id
         {
@@ -231,7 +283,13 @@ impl HighAvailability {
             "the facade decodes what the facade encoded: a checkpoint that nobody can read is not stored",
         );
         let id = checkpoint.id;
-        self.latest = Some(checkpoint);
+        if let Some(before) = self.latest.replace(checkpoint) {
+            self.older.push(before);
+        }
+        let retained = self.config.checkpointing.map_or(1, |settings| settings.retained_max.max(1)) as usize;
+        let surplus = (self.older.len() + 1).saturating_sub(retained);
+        self.older.drain(..surplus);
+        debug_assert!(self.older.iter().all(|older| older.id < id), "oldest first");
         Some(EventKind::CheckpointCompleted { checkpoint: id, contents: Box::new(contents) })
     }
 }

@@ -47,6 +47,10 @@ pub enum DemoMode {
     ReassignToFinished,
     /// The last checkpoint after the end of input is switched off.
     FinalOff,
+    /// The job is cancelled after some checkpoints and submitted again from the latest one, with another parallelism.
+    Rescale,
+    /// The same, and the restored readers report their splits.
+    RescaleReassign,
     /// The committer commits before the checkpoint is complete and is not idempotent; a task fails while committing.
     CommitEarly,
     /// No checkpoints: one commit at the end.
@@ -84,6 +88,8 @@ pub struct DemoOptions {
     pub records_per_split: u64,
     /// How many subtasks.
     pub parallelism: u32,
+    /// How many subtasks the job has when it is submitted again.
+    pub second_parallelism: u32,
     /// Whether the enumerator deals the splits out, in every mode.
     pub push: bool,
 }
@@ -100,6 +106,7 @@ impl Default for DemoOptions {
             splits: 4,
             records_per_split: 40,
             parallelism: 2,
+            second_parallelism: 3,
             push: false,
         }
     }
@@ -117,6 +124,8 @@ impl Scenario {
         let restart_delay_ns = options.restart_delay_ms.saturating_mul(NANOS_PER_MILLI);
         Self {
             cancel_after_ns: (!bounded).then_some(9 * SECOND_NS),
+            savepoint_after_checkpoints: None,
+            resubmission: mode.resubmission(options),
             limits: Limits {
                 steps_max: 200_000,
                 virtual_time_max_ns: 120 * SECOND_NS,
@@ -135,6 +144,7 @@ impl Scenario {
                     pause_min_ns: 0,
                     concurrent_max: 1,
                     failures_tolerable: mode.failures_tolerable(),
+                    retained_max: 1,
                     after_tasks_finish: mode != DemoMode::FinalOff,
                 }),
                 restart: RestartConfig::FixedDelay {

@@ -2,7 +2,7 @@
 //! campaigns reach combinations that one fixed mix never would.
 
 use super::weaker_modes::weaken;
-use super::{FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Scenario};
+use super::{Ending, FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Resubmission, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
@@ -116,6 +116,15 @@ pub(super) enum Property {
     FetcherThreads,
     QueueCapacity,
     RestartStrategy,
+    Retained,
+    Resubmission,
+    ResubmissionAfter,
+    ResubmissionParallelism,
+    ResubmissionOlder,
+    Reassignment,
+    ResubmissionEnding,
+    Savepoint,
+    SavepointAfter,
 }
 
 impl Scenario {
@@ -131,11 +140,17 @@ impl Scenario {
         let mut drawer = Drawer { choices };
         let mut job = draw_job(&mut drawer);
         let network = draw_network(&mut drawer);
+        let savepoint = drawer.percent(Property::Savepoint, 10);
+        let savepoint_after = drawer.within(Property::SavepointAfter, 1, 4) as u32;
+        let savepoint_after_checkpoints = savepoint.then_some(savepoint_after);
         let faults = draw_faults(&mut drawer, expected_duration_ns(&job, &network));
         let cancel_after_ns = weaken(&mut drawer, &mut job, &faults);
+        let resubmission = draw_resubmission(&mut drawer, &job);
         let second_ns = 1_000 * NANOS_PER_MILLI;
         Self {
             cancel_after_ns,
+            savepoint_after_checkpoints,
+            resubmission,
             limits: Limits {
                 steps_max: 100_000,
                 virtual_time_max_ns: 300 * second_ns,
@@ -165,6 +180,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
             pause_min_ns: if drawer.percent(Property::Pause, 30) { interval_ns / 2 } else { 0 },
             concurrent_max: 1 + drawer.below(Property::Concurrent, 3) as u32,
             failures_tolerable: 1_000,
+            retained_max: 1 + drawer.below(Property::Retained, 3) as u32,
             after_tasks_finish: true,
         }),
         restart: draw_restart(drawer),
@@ -194,6 +210,36 @@ fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
     }
 }
 
+/// A small share of jobs is ended and submitted again, mostly from the latest checkpoint.
+fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Option<Resubmission> {
+    let resubmits = drawer.percent(Property::Resubmission, 8);
+    let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
+    let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 4) as u32;
+    let older_by = u32::from(drawer.percent(Property::ResubmissionOlder, 15));
+    let ending =
+        [Ending::Cancel, Ending::Stop, Ending::Drain][drawer.below(Property::ResubmissionEnding, 3) as usize];
+    let coordinated = job.vertices.iter().any(|vertex| vertex.coordinated.is_some());
+    let endless = job.vertices.iter().any(|vertex| !vertex.source.bounded);
+    (resubmits && !coordinated && !endless && job.checkpointing.is_some()).then_some(Resubmission {
+        after_checkpoints,
+        ending,
+        delay_ns: (20 - u64::from(parallelism) * 5) * NANOS_PER_MILLI,
+        older_by,
+        parallelism,
+        pause_ns: 20 * NANOS_PER_MILLI,
+    })
+}
+
+/// Some sources take their splits back at each recovery (FACT 53).
+fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
+    let reassignment = match drawer.below(Property::Reassignment, 20) {
+        18 => Some(Reassignment::Same),
+        19 => Some(Reassignment::Spread),
+        _ => None,
+    };
+    EnumeratorScript { reassignment, ..EnumeratorScript::NONE }
+}
+
 fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool) -> VertexConfig {
     VertexConfig {
         operator: OperatorUid(index as u16),
@@ -207,7 +253,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
                 AssignmentPolicy::Pull
             },
             bounded: true,
-            script: EnumeratorScript::NONE,
+            script: draw_script(drawer),
         },
         task: TaskConfig {
             record_interval_ns: drawer.within(Property::RecordInterval, 1, 8) * NANOS_PER_MILLI,

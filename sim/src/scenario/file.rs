@@ -95,11 +95,34 @@ impl Scenario {
         if let Some(checkpointing) = job.checkpointing
             && (checkpointing.interval_ns == 0
                 || checkpointing.timeout_ns == 0
-                || checkpointing.concurrent_max == 0)
+                || checkpointing.concurrent_max == 0
+                || checkpointing.retained_max == 0)
         {
-            return wrong("job.checkpointing", "interval, timeout and concurrent_max are at least 1");
+            let message = "interval, timeout, concurrent_max and retained_max are at least 1";
+            return wrong("job.checkpointing", message);
         }
+        self.validate_resubmission()?;
         self.validate_surroundings()
+    }
+
+    fn validate_resubmission(&self) -> Result<(), ScenarioError> {
+        let wrong = |message: &str| {
+            Err(ScenarioError::Value { place: "resubmission".to_owned(), message: message.to_owned() })
+        };
+        let Some(resubmission) = self.resubmission else { return Ok(()) };
+        if self.job.checkpointing.is_none() {
+            return wrong("it restores a checkpoint, so the job needs checkpoints");
+        }
+        if resubmission.after_checkpoints == 0 || !(1..=64).contains(&resubmission.parallelism) {
+            return wrong("after_checkpoints is at least 1, and parallelism lies between 1 and 64");
+        }
+        let dealt = self.job.vertices.iter().filter(|vertex| vertex.parallelism != resubmission.parallelism);
+        if dealt.into_iter().any(|vertex| vertex.coordinated.is_some()) {
+            return wrong(
+                "the state of a coordinated operator that is no source cannot be dealt to other subtasks",
+            );
+        }
+        Ok(())
     }
 
     /// The longest that anything may take by itself: a job that is silent for less than this is not stuck.
@@ -117,6 +140,7 @@ impl Scenario {
             faults.partition_max_ns,
             faults.spike_max_ns,
             faults.pause_max_ns,
+            self.resubmission.map_or(0, |resubmission| resubmission.pause_ns.max(resubmission.delay_ns)),
             self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns),
         ];
         delays.into_iter().chain(tasks).max().unwrap_or(0)

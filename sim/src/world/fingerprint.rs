@@ -59,7 +59,7 @@ impl World {
         self.store.fingerprint(hasher);
         self.judge.fingerprint(hasher);
         let mut hasher = hasher;
-        (self.healed, self.budget).hash(&mut hasher);
+        (self.healed, self.budget, self.resubmission, self.savepoint_after).hash(&mut hasher);
     }
 
     /// Whether stepping the item would change nothing.
@@ -121,7 +121,13 @@ impl World {
             Item::OutsideCall { process, from, message, delayed, .. } => {
                 (process, from, message, delayed).hash(&mut hasher);
             }
-            Item::Frame(_) | Item::StartProcess(_) | Item::Fault(_) | Item::CancelJob | Item::Heal => {
+            Item::Frame(_)
+            | Item::StartProcess(_)
+            | Item::Fault(_)
+            | Item::CancelJob
+            | Item::SubmitJob
+            | Item::Savepoint
+            | Item::Heal => {
                 item.hash(&mut hasher);
             }
         }

@@ -59,6 +59,10 @@ pub enum Item {
     Fault(PlannedFault),
     /// A user cancels the job.
     CancelJob,
+    /// A user asks for a savepoint.
+    Savepoint,
+    /// A user submits the job again.
+    SubmitJob,
     /// Faults end.
     Heal,
 }

@@ -247,6 +247,9 @@ impl World {
         choices: &mut dyn Choices,
     ) {
         for Output { effect, event } in outbox.drain() {
+            if let Some(event) = &event {
+                self.note_for_resubmission(event);
+            }
             let opened = event.and_then(|event| self.tell(index, actor, LeaderEpoch(0), event));
             let mut aimed = opened.and_then(|opened| self.aim(opened, choices));
             if let Some(aimed) = &mut aimed {

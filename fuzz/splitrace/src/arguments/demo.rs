@@ -43,6 +43,10 @@ pub enum Mode {
     ReassignToFinished,
     /// No last checkpoint after the end of the input: what no periodic one covered stays uncommitted
     FinalOff,
+    /// Cancelled after three checkpoints and submitted again from the latest one with another parallelism
+    Rescale,
+    /// The same; the restored readers report their splits, and the enumerator spreads them
+    RescaleReassign,
     /// No checkpoints: one commit at the end of the input
     Nockpt,
     /// No checkpoints and no end: cancelled after a while, commits nothing
@@ -103,6 +107,7 @@ Settings (milliseconds and counts):
   restart_attempts=3  restarts in all
   splits=4 per=40     how many splits, and records in each
   par=2               how many subtasks
+  par2=3              how many when the job is submitted again
   push=0              1: the enumerator deals the splits out
   fail_at=80          the record at which the fail modes fail
 
@@ -142,6 +147,7 @@ enum Key {
     Splits,
     Per,
     Par,
+    Par2,
     Push,
     FailAt,
 }
@@ -155,6 +161,7 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("splits", Key::Splits, 0, 100),
     ("per", Key::Per, 0, 1_000),
     ("par", Key::Par, 1, 16),
+    ("par2", Key::Par2, 1, 16),
     ("push", Key::Push, 0, 1),
     ("fail_at", Key::FailAt, 0, 100_000),
 ];
@@ -171,6 +178,7 @@ impl Setting {
             Key::Splits => options.splits = self.value,
             Key::Per => options.records_per_split = number,
             Key::Par => options.parallelism = self.value,
+            Key::Par2 => options.second_parallelism = self.value,
             Key::Push => options.push = self.value == 1,
             Key::FailAt => options.fail_at_record = Some(number),
         }

@@ -121,6 +121,8 @@ const fn demo_mode(mode: Mode) -> DemoMode {
         Mode::ReassignFail => DemoMode::ReassignFail,
         Mode::ReassignToFinished => DemoMode::ReassignToFinished,
         Mode::FinalOff => DemoMode::FinalOff,
+        Mode::Rescale => DemoMode::Rescale,
+        Mode::RescaleReassign => DemoMode::RescaleReassign,
         Mode::Nockpt => DemoMode::Nockpt,
         Mode::NockptUnbounded => DemoMode::NockptUnbounded,
         Mode::NockptFail => DemoMode::NockptFail,

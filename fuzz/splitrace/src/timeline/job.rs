@@ -72,7 +72,15 @@ fn job_says(kind: &EventKind) -> Option<Line> {
                 JobResult::Finished => "job FINISHED".to_owned(),
                 JobResult::Failed(cause) => format!("job FAILED: {cause}"),
                 JobResult::Cancelled => "job CANCELED".to_owned(),
+                JobResult::Stopped(savepoint) => {
+                    format!("job FINISHED, stopped with the savepoint {savepoint}")
+                }
             };
+            return Line::new(Label::Main, "main".to_owned(), said, Weight::Turn);
+        }
+        EventKind::JobSubmitted { checkpoint, parallelism } => {
+            let from = checkpoint.map_or_else(|| "nothing".to_owned(), |checkpoint| checkpoint.to_string());
+            let said = format!("submitted again: parallelism {parallelism} from {from}");
             return Line::new(Label::Main, "main".to_owned(), said, Weight::Turn);
         }
         EventKind::FailoverStarted { global, subtasks, cause } => {
@@ -117,6 +125,12 @@ fn checkpoints_say(kind: &EventKind) -> Option<Line> {
         }
         EventKind::CheckpointCompleted { checkpoint, .. } => {
             (format!("{checkpoint} is complete"), Weight::Turn)
+        }
+        EventKind::SavepointStored { checkpoint, .. } => {
+            (format!("the savepoint {checkpoint} is stored"), Weight::Turn)
+        }
+        EventKind::StateRedistributed { checkpoint, .. } => {
+            (format!("the state of {checkpoint} is dealt to other subtasks"), Weight::Turn)
         }
         EventKind::RestorePointChosen { checkpoint, subtasks, .. } => {
             let from = checkpoint_or_none(*checkpoint);

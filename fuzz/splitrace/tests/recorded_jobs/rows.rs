@@ -1,9 +1,9 @@
 //! Time lines, recorded or ours, as rows; and what is left of them once timing is taken away.
 //!
-//! Two runs of one job differ in who got which split, in how many checkpoints fell into a stretch, and on which side of a
-//! split's end one fell. So each subtask's rows become kinds, every cycle of `prepareCommit`, `snapshotState` and commit
-//! becomes one `cycle`, repeated cycles are folded, and a cycle between the end of a split and what the reader hears
-//! next is dropped. What is left is the order that the protocol fixes.
+//! Two runs of one job differ in who got which split, in how many checkpoints fell into a stretch, and on which
+//! side of a split's end one fell. So each subtask's rows become kinds, every cycle of `prepareCommit`,
+//! `snapshotState` and commit becomes one `cycle`, repeated cycles are folded, and a cycle between the end of a
+//! split and what the reader hears next is dropped. What is left is the order that the protocol fixes.
 
 use std::collections::BTreeMap;
 
@@ -174,7 +174,11 @@ fn drop_asked_again(tokens: &mut Vec<Token>) {
 pub fn canonical(tokens: &[Token]) -> Vec<&'static str> {
     let mut tokens = mark_end(tokens);
     attach_commits(&mut tokens);
-    let words = fold_cycles(&tokens);
+    let mut words = fold_cycles(&tokens);
+    // A job that is cancelled ends in the middle of whatever it was doing.
+    while words.last().is_some_and(|word| word.ends_with("uncommitted") || *word == "aborted") {
+        words.pop();
+    }
     drop_floating_cycles(words)
 }
 
@@ -348,4 +352,36 @@ pub fn checkpoints(rows: &[Row]) -> Vec<&'static str> {
         words.pop();
     }
     words
+}
+
+/// The rows before and after the job is submitted again; the latter are none when it is not.
+pub fn before_and_after_submission(rows: &[Row]) -> (&[Row], &[Row]) {
+    let submits = |row: &Row| {
+        row.label == "MAIN" && (row.text.starts_with("phase 2:") || row.text.starts_with("submitted again"))
+    };
+    rows.split_at(rows.iter().position(submits).unwrap_or(rows.len()))
+}
+
+/// The splits that each subtask restores, or reports, sorted: where a share is made of two old subtasks' lists, the
+/// recorded job may read the later list first.
+pub fn restored(rows: &[Row]) -> BTreeMap<u64, Vec<u64>> {
+    let mut restored: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut started = Vec::new();
+    for row in rows {
+        let Some(subtask) = number_after(&row.text, "subtask ") else { continue };
+        let is_start = row.label == "READER" && row.text.contains(" start");
+        let is_restored =
+            row.label == "READER" && row.text.contains(" addSplits[") && !started.contains(&subtask);
+        let is_report =
+            row.label == "ENUM" && row.text.starts_with("addReader(") && row.text.contains("[split-");
+        if is_start {
+            started.push(subtask);
+        }
+        if is_restored || is_report {
+            let splits = row.text.split("split-").skip(1);
+            restored.entry(subtask).or_default().extend(splits.filter_map(leading_number));
+        }
+    }
+    restored.values_mut().for_each(|splits| splits.sort_unstable());
+    restored
 }

@@ -9,7 +9,7 @@ use crate::config::*;
 use crate::connectors::two_phase_sink::TwoPhaseCommittable;
 use crate::defects::DefectSet;
 use crate::ids::*;
-use crate::message::SplitPayload;
+use crate::message::{CheckpointKind, SplitPayload};
 use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use std::sync::Arc;
 
@@ -84,6 +84,7 @@ fn checkpoint() -> CompletedCheckpoint {
         coordinated: postcard::to_stdvec(&300_u64).unwrap(),
     };
     CompletedCheckpoint {
+        kind: CheckpointKind::Recovery,
         id: CheckpointId(3),
         coordinators: vec![(SOURCE, enumerator), (COORDINATED, vec![9, 9])],
         subtasks: vec![
@@ -107,7 +108,12 @@ fn everything_is_found_where_it_is_held() {
 
 #[test]
 fn a_checkpoint_without_state_holds_nothing() {
-    let empty = CompletedCheckpoint { id: CheckpointId(1), coordinators: Vec::new(), subtasks: Vec::new() };
+    let empty = CompletedCheckpoint {
+        kind: CheckpointKind::Recovery,
+        id: CheckpointId(1),
+        coordinators: Vec::new(),
+        subtasks: Vec::new(),
+    };
     assert_eq!(decode(&empty, &config()), Ok(CheckpointContents::default()));
 }
 

@@ -65,6 +65,9 @@ impl RangeEnumerator {
         self.dealt = true;
         let subtasks = (0..parallelism as u32).map(SubtaskIndex);
         let assignment: Vec<_> = subtasks.clone().zip(hands).filter(|(_, hand)| !hand.is_empty()).collect();
+        for (subtask, hand) in &assignment {
+            self.habits.assigned(*subtask, hand);
+        }
         context.assign_splits(assignment)?;
         if self.source.plan.bounded {
             for subtask in subtasks {
@@ -82,6 +85,7 @@ impl RangeEnumerator {
     ) -> Result<(), UserError> {
         let hand: Vec<_> = std::iter::from_fn(|| self.take_next()).collect();
         if !hand.is_empty() {
+            self.habits.assigned(subtask, &hand);
             context.assign_splits(vec![(subtask, hand)])?;
         }
         if self.source.plan.bounded {
@@ -112,7 +116,10 @@ impl SplitEnumerator for RangeEnumerator {
     ) -> Result<(), UserError> {
         self.habits.on_request(subtask)?;
         match self.take_next() {
-            Some(split) => context.assign_splits(vec![(subtask, vec![split])]),
+            Some(split) => {
+                self.habits.assigned(subtask, &[split]);
+                context.assign_splits(vec![(subtask, vec![split])])
+            }
             None if self.source.plan.bounded => self.signal_no_more(subtask, context),
             None => Ok(()),
         }
@@ -124,6 +131,7 @@ impl SplitEnumerator for RangeEnumerator {
         _subtask: SubtaskIndex,
         _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
+        self.habits.given_back(&splits);
         self.pending.extend(splits);
         Ok(())
     }
@@ -134,7 +142,7 @@ impl SplitEnumerator for RangeEnumerator {
         reported: Vec<RangeSplit>,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
-        self.habits.reassign(subtask, reported, context)?;
+        self.habits.reassign(subtask, reported, &mut self.pending, context)?;
         if self.source.plan.policy == AssignmentPolicy::Pull {
             return Ok(());
         }

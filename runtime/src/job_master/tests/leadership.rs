@@ -10,7 +10,12 @@ fn checkpoint(id: u64, finished: bool) -> Arc<CompletedCheckpoint> {
             finished,
         })
         .collect();
-    Arc::new(CompletedCheckpoint { id: CheckpointId(id), coordinators: vec![(SOURCE, vec![3])], subtasks })
+    Arc::new(CompletedCheckpoint {
+        kind: CheckpointKind::Recovery,
+        id: CheckpointId(id),
+        coordinators: vec![(SOURCE, vec![3])],
+        subtasks,
+    })
 }
 
 fn adding(config: JobConfig) -> Script {

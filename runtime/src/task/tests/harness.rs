@@ -135,8 +135,9 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
 pub fn restored(sink: SinkKind, checkpoint: u64, snapshot: TaskSnapshot) -> TaskDescriptor {
     let mut descriptor = descriptor(sink);
     descriptor.attempt.attempt = AttemptNumber(1);
+    let snapshot = Arc::new(snapshot);
     descriptor.restored =
-        Some(RestoredState { checkpoint: CheckpointId(checkpoint), snapshot: Arc::new(snapshot) });
+        Some(RestoredState { checkpoint: CheckpointId(checkpoint), snapshot, held_elsewhere: Vec::new() });
     descriptor
 }
 

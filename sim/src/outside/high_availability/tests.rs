@@ -90,6 +90,7 @@ fn ask(
 fn checkpoint(id: u64) -> HighAvailabilityRequest {
     let (coordinators, subtasks) = (Vec::new(), Vec::new());
     HighAvailabilityRequest::AddCheckpoint(Arc::new(CompletedCheckpoint {
+        kind: CheckpointKind::Recovery,
         id: CheckpointId(id),
         coordinators,
         subtasks,
@@ -246,4 +247,58 @@ fn completion_is_never_taken_back() {
     ask(&mut service, job_manager(0), 1, 1, raise(2));
     ask(&mut service, job_manager(0), 1, 2, checkpoint(2));
     ask(&mut service, job_manager(0), 1, 3, checkpoint(1));
+}
+
+#[test]
+fn completed_checkpoints_are_retained_and_a_job_that_is_submitted_again_restores_any_of_them() {
+    let mut service = service();
+    let mut config = (*service.config).clone();
+    config.checkpointing = Some(CheckpointConfig {
+        interval_ns: 1,
+        timeout_ns: 1,
+        pause_min_ns: 0,
+        concurrent_max: 1,
+        failures_tolerable: 0,
+        retained_max: 3,
+        after_tasks_finish: true,
+    });
+    service.config = Arc::new(config.clone());
+    ask(&mut service, job_manager(0), 0, 0, LEASE);
+    for id in 1..=5 {
+        ask(&mut service, job_manager(0), 1, 2 * id, raise(id));
+        ask(&mut service, job_manager(0), 1, 2 * id + 1, checkpoint(id));
+    }
+    assert_eq!(service.older.iter().map(|older| older.id.0).collect::<Vec<_>>(), [3, 4]);
+    ask(&mut service, job_manager(0), 1, 20, HighAvailabilityRequest::PutResult(JobResult::Cancelled));
+    let mut again = service.clone();
+    assert_eq!(again.submit(Arc::new(config.clone()), 9), Some(CheckpointId(3)), "the oldest there is");
+    assert_eq!(service.submit(Arc::new(config), 1), Some(CheckpointId(4)));
+    assert_eq!((service.result(), service.counter()), (None, CheckpointId(5)), "no identifier comes twice");
+    assert_eq!(ask(&mut service, job_manager(0), 1, 21, checkpoint(6)).reply, FENCED);
+}
+
+#[test]
+fn a_savepoint_is_stored_beside_the_checkpoints_and_one_that_stops_the_job_among_them() {
+    let savepoint = |kind, id| {
+        let (coordinators, subtasks) = (Vec::new(), Vec::new());
+        let completed = CompletedCheckpoint { kind, id: CheckpointId(id), coordinators, subtasks };
+        HighAvailabilityRequest::AddCheckpoint(Arc::new(completed))
+    };
+    let mut service = service();
+    ask(&mut service, job_manager(0), 0, 0, LEASE);
+    ask(&mut service, job_manager(0), 1, 1, raise(2));
+    let stored = ask(&mut service, job_manager(0), 1, 2, savepoint(CheckpointKind::Savepoint, 1));
+    assert!(matches!(stored.events[..], [EventKind::SavepointStored { .. }]), "{:?}", stored.events);
+    assert_eq!((service.latest(), service.is_stopped()), (None, false));
+    ask(&mut service, job_manager(0), 1, 3, savepoint(CheckpointKind::Stop { drain: false }, 2));
+    assert!(service.is_stopped());
+    ask(
+        &mut service,
+        job_manager(0),
+        1,
+        4,
+        HighAvailabilityRequest::PutResult(JobResult::Stopped(CheckpointId(2))),
+    );
+    assert_eq!(service.submit(Arc::clone(&service.config.clone()), 0), Some(CheckpointId(2)));
+    assert!(!service.is_stopped(), "the next job begins with it");
 }

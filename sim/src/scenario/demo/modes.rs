@@ -1,5 +1,6 @@
 //! What user code does in each mode of the demo.
 
+use super::super::{Ending, Resubmission};
 use super::{DemoMode, DemoOptions};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::{Defect, DefectSet};
@@ -10,6 +11,11 @@ const STRUCK_CHECKPOINT: u64 = 3;
 const FAILING_REQUEST: u32 = 3;
 /// How long the other subtask holds a barrier up, in `fail-while-pending`.
 const STALL_NS: u64 = 430 * NANOS_PER_MILLI;
+
+/// Long enough for the commits of the last checkpoint.
+const RESUBMISSION_DELAY_NS: u64 = 70 * NANOS_PER_MILLI;
+/// Between the first job's end and the second one's submission.
+const RESUBMISSION_PAUSE_NS: u64 = 1_000 * NANOS_PER_MILLI;
 
 impl DemoMode {
     pub(super) const fn has_checkpoints(self) -> bool {
@@ -28,6 +34,18 @@ impl DemoMode {
             Self::BlockingReader | Self::BlockedFetcher => 3,
             _ => 0,
         }
+    }
+
+    /// When the job is ended and submitted again.
+    pub(super) fn resubmission(self, options: DemoOptions) -> Option<Resubmission> {
+        matches!(self, Self::Rescale | Self::RescaleReassign).then_some(Resubmission {
+            after_checkpoints: STRUCK_CHECKPOINT as u32,
+            ending: Ending::Cancel,
+            delay_ns: RESUBMISSION_DELAY_NS,
+            older_by: 0,
+            parallelism: options.second_parallelism,
+            pause_ns: RESUBMISSION_PAUSE_NS,
+        })
     }
 
     /// What is switched on: careless sinks, and quirks of Flink that the mode stumbles over.
@@ -61,6 +79,7 @@ impl DemoMode {
                 EnumeratorScript { assigns_in_snapshot: Some(STRUCK_CHECKPOINT), ..none }
             }
             Self::ReassignFail => EnumeratorScript { reassignment: Some(Reassignment::Same), ..none },
+            Self::RescaleReassign => EnumeratorScript { reassignment: Some(Reassignment::Spread), ..none },
             Self::ReassignToFinished => EnumeratorScript { reassignment: Some(Reassignment::Other), ..none },
             _ => none,
         }

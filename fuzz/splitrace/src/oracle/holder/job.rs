@@ -52,6 +52,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
             pause_min_ns: 0,
             concurrent_max: u32::MAX,
             failures_tolerable: u32::MAX,
+            retained_max: 1,
             after_tasks_finish: true,
         }),
         restart: RestartConfig::FixedDelay { delay_ns: 0, attempts_max: u32::MAX },

@@ -1,14 +1,18 @@
 //! What the configuration's script makes the enumerator do beside handing splits out: it throws once, assigns inside a
 //! snapshot, and gives what restored readers report to whom the script says.
 //!
+//! A split is reported again whenever its old reader restarts from a checkpoint that still has it there, also when somebody
+//! else has it by now, or when it was given back. So the enumerator knows who has each split, and takes each report once;
+//! Flink leaves this to whoever writes an enumerator (FACT 54).
+//!
 //! A reported split whose reader-to-be is not there yet is parked here. The enumerator's state holds it meanwhile, so that
 //! a checkpoint in between finds it in one place; a restored enumerator has it among its pending splits.
 
 use super::super::RangeSplit;
 use crate::api::source::{SplitEnumeratorContext, UserError};
 use crate::config::{EnumeratorFailure, EnumeratorScript, Reassignment};
-use crate::ids::{CheckpointId, SubtaskIndex};
-use std::collections::BTreeSet;
+use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The script with how far it has come.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -16,13 +20,15 @@ pub(super) struct Habits {
     script: EnumeratorScript,
     requests: u32,
     parked: Vec<(SubtaskIndex, RangeSplit)>,
+    /// Who was assigned a split last, and has not given it back; kept only where splits are reported.
+    owners: BTreeMap<SplitId, SubtaskIndex>,
     /// Readers that were told 'no more splits' since they registered.
     told: BTreeSet<SubtaskIndex>,
 }
 
 impl Habits {
     pub(super) fn new(script: EnumeratorScript) -> Self {
-        Self { script, requests: 0, parked: Vec::new(), told: BTreeSet::new() }
+        Self { script, requests: 0, parked: Vec::new(), owners: BTreeMap::new(), told: BTreeSet::new() }
     }
 
     /// The same without the failure: it comes once, and a restored enumerator is not the first.
@@ -50,6 +56,33 @@ impl Habits {
     /// Whether this snapshot assigns a split.
     pub(super) fn assigns_in(&self, checkpoint: CheckpointId) -> bool {
         self.script.assigns_in_snapshot == Some(checkpoint.0)
+    }
+
+    /// Splits are assigned.
+    pub(super) fn assigned(&mut self, subtask: SubtaskIndex, splits: &[RangeSplit]) {
+        if self.script.reassignment.is_some() {
+            self.owners.extend(splits.iter().map(|split| (split.at.split, subtask)));
+        }
+    }
+
+    /// Splits come back.
+    pub(super) fn given_back(&mut self, splits: &[RangeSplit]) {
+        for split in splits {
+            self.owners.remove(&split.at.split);
+        }
+    }
+
+    /// Whether a report is to be followed: nobody else has the split, and it is not parked already. What waits among the
+    /// pending splits is taken out: it is the same one.
+    fn takes(&self, subtask: SubtaskIndex, split: &RangeSplit, pending: &mut VecDeque<RangeSplit>) -> bool {
+        let id = split.at.split;
+        if self.owners.get(&id).is_some_and(|owner| *owner != subtask)
+            || self.parked.iter().any(|(_, parked)| parked.at.split == id)
+        {
+            return false;
+        }
+        pending.retain(|held| held.at.split != id);
+        true
     }
 
     /// A reader is told 'no more splits'.
@@ -80,12 +113,17 @@ impl Habits {
         &mut self,
         subtask: SubtaskIndex,
         reported: Vec<RangeSplit>,
+        pending: &mut VecDeque<RangeSplit>,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
         debug_assert!(reported.is_empty() || self.script.reassignment.is_some(), "nobody reports unasked");
         self.told.remove(&subtask);
         let receiver = self.receiver(subtask, context.current_parallelism());
-        self.parked.extend(reported.into_iter().map(|split| (receiver, split)));
+        for split in reported {
+            if self.takes(subtask, &split, pending) {
+                self.parked.push((receiver, split));
+            }
+        }
         let registered = context.registered_readers();
         let (ready, parked) =
             std::mem::take(&mut self.parked).into_iter().partition(|(to, _)| registered.contains(to));
@@ -93,6 +131,7 @@ impl Habits {
         let ready: Vec<(SubtaskIndex, RangeSplit)> = ready;
         debug_assert!(self.parked.iter().all(|(to, _)| *to != subtask), "{subtask} is registered");
         for (to, split) in ready {
+            self.assigned(to, &[split]);
             context.assign_splits(vec![(to, vec![split])])?;
         }
         Ok(())
