@@ -37,7 +37,7 @@ fn with_a_drain_writers_flush_before_the_savepoint() {
     let told = ["TransactionPrepared", "ReaderSnapshotTaken", "EndOfInput", "RecordsEmitted"];
     assert_eq!(
         bench.lines_of(&told),
-        ["TransactionPrepared s0-chk1 [0..1]", "EndOfInput", "ReaderSnapshotTaken chk 1 1"]
+        ["EndOfInput", "TransactionPrepared s0-chk1 [0..1]", "ReaderSnapshotTaken chk 1 1"]
     );
     bench.complete(1);
     bench.answer_all();
