@@ -129,7 +129,7 @@ pub fn task_tokens(rows: &[Row]) -> BTreeMap<u64, Vec<Token>> {
             }
         }
     }
-    tokens.values_mut().for_each(|tokens| drop_asked_again(tokens));
+    tokens.values_mut().for_each(drop_asked_again);
     tokens
 }
 
