@@ -17,6 +17,7 @@ use crate::s1_split_census::SplitCensus;
 use crate::s2_event_order::EventOrder;
 use crate::s3_no_zombie_acts::NoZombieActs;
 use crate::s4_liveness::Liveness;
+use crate::s5_order_inside_split::OrderInsideSplit;
 use crate::violation::Violation;
 use splitrace_runtime::event::Event;
 use std::hash::Hasher;
@@ -39,6 +40,7 @@ pub struct Checkers {
     c2: NoLoss,
     c3: CoveredBeforeVisible,
     b1: BoundedMemory,
+    s5: OrderInsideSplit,
 }
 
 /// Calls a macro with every checker: its field, its type, and its bit in [`READERS`]. The order is that in which they
@@ -46,7 +48,8 @@ pub struct Checkers {
 macro_rules! with_checkers {
     ($macro:ident!($($argument:tt)*)) => {
         $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
-            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9)
+            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9,
+            s5 OrderInsideSplit 10)
     };
 }
 
@@ -123,6 +126,7 @@ impl Checkers {
             c2: NoLoss::new(setup),
             c3: CoveredBeforeVisible::new(setup),
             b1: BoundedMemory::new(setup),
+            s5: OrderInsideSplit::new(setup),
         };
         checkers.open = with_checkers!(open_of!(checkers));
         checkers
@@ -180,10 +184,11 @@ impl Checkers {
             Code::C2 => self.c2.judgement(),
             Code::C3 => self.c3.judgement(),
             Code::B1 => self.b1.judgement(),
+            Code::S5 => self.s5.judgement(),
             Code::D1 => Judgement::NotJudged(
                 "one run proves nothing: the trace hashes of two are compared".to_owned(),
             ),
-            Code::S5 | Code::K1 | Code::C4 | Code::C5 => {
+            Code::K1 | Code::C4 | Code::C5 => {
                 debug_assert!(!code.has_checker(), "what has a checker is answered by it");
                 Judgement::NotJudged(NO_CHECKER.to_owned())
             }

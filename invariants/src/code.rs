@@ -53,7 +53,7 @@ codes! {
         "what belongs to one attempt never acts on another";
     S4 true "liveness",
         "once faults have stopped, every assigned split is read and a bounded job ends";
-    S5 false "order inside a split",
+    S5 true "order inside a split",
         "the order inside a split is kept in what each sink writer writes and makes visible";
     K1 false "checkpoints go on",
         "once faults have stopped, checkpoints complete again and a restore does not fail for good";

@@ -34,6 +34,7 @@ pub mod s1_split_census;
 pub mod s2_event_order;
 pub mod s3_no_zombie_acts;
 pub mod s4_liveness;
+pub mod s5_order_inside_split;
 mod split_holders;
 mod table;
 #[doc(hidden)]

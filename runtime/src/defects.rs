@@ -127,6 +127,9 @@ registry! {
     HandOverQueueUnbounded = "hand-over-queue-unbounded",
         "the queue between split fetchers and their reader takes whatever they fetch, however slow the task is",
         ["B1"], "made up for B1", Planted;
+    ReaderSwapsRecords = "reader-swaps-records",
+        "the reader hands every pair of records of a split over the wrong way round",
+        ["S5", "R1", "C2"], "made up for S5", Planted;
     AssignedInSnapshot = "assigned-in-snapshot",
         "a split assigned inside snapshot_state is filed behind the checkpoint whose barrier follows it",
         ["C1", "S1", "R1"], "FACT 36", Quirk;

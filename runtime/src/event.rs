@@ -471,7 +471,7 @@ pub enum EventKind {
     },
     /// The reader was told that no split will come.
     NoMoreSplitsNoticed,
-    /// The reader handed records on. Read by S1, S4, S5, R1.
+    /// The reader handed records on. Read by S1, S4, R1.
     RecordsEmitted {
         /// The records.
         range: OffsetRange,
@@ -634,7 +634,8 @@ pub enum EventKind {
         /// Whether it had been prepared.
         prepared: bool,
     },
-    /// Records became visible: the one thing that cannot be undone. Read by C1, C2, C3, K2, R1, S3.
+    /// Records became visible: the one thing that cannot be undone. Read by C1, C2, C3, K2, R1, S3,
+    /// S5.
     BecameVisible {
         /// Under this name.
         transaction: TransactionName,

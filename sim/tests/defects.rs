@@ -68,6 +68,7 @@ defects! {
     old_attempt_accepted = "old-attempt-accepted";
     commit_at_end_of_input = "commit-at-end-of-input";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
+    reader_swaps_records = "reader-swaps-records";
 }
 
 #[test]

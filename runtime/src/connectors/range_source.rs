@@ -25,7 +25,7 @@ use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
-use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator};
+use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator, SwappingReader};
 use std::sync::Arc;
 
 /// Where the splits of an unbounded source end: never reached, and far from overflow.
@@ -176,8 +176,16 @@ pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<
         script: EnumeratorScript::NONE,
     };
     let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
-    if defects.has(Defect::ReaderSnapshotsAhead) {
-        return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));
+    match defects.first_of(&[Defect::ReaderSnapshotsAhead, Defect::ReaderSwapsRecords]) {
+        None => {}
+        Some(Defect::ReaderSnapshotsAhead) => {
+            return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));
+        }
+        Some(_) => {
+            return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, SwappingReader>::new(
+                source,
+            )));
+        }
     }
     let ReaderKind::Fetchers(FetcherConfig { threading, queue_capacity }) = config.reader else {
         return Box::new(ReaderAdapter::new(source));

@@ -237,3 +237,79 @@ impl SourceReader for AheadReader {
         self.0.is_available()
     }
 }
+
+/// A reader that hands every pair of records of a split over the wrong way round.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SwappingReader {
+    right: RangeReader,
+    /// The first of a pair, kept back until the second is out.
+    held: Option<Record>,
+    /// Whether the second is out.
+    passed: bool,
+}
+
+impl From<RangeReader> for SwappingReader {
+    fn from(right: RangeReader) -> Self {
+        Self { right, held: None, passed: false }
+    }
+}
+
+impl SwappingReader {
+    /// Whether the split that is being read has another record: without one there is nothing to swap with.
+    fn has_next(&mut self) -> bool {
+        let splits = self.right.snapshot_state(CheckpointId(0));
+        splits.first().is_some_and(|front| front.at.position < front.at.end)
+    }
+}
+
+impl SourceReader for SwappingReader {
+    type Split = RangeSplit;
+
+    fn start(&mut self, context: &mut ReaderContext) {
+        self.right.start(context);
+    }
+
+    fn poll_next(
+        &mut self,
+        _batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> Result<InputStatus, UserError> {
+        if std::mem::take(&mut self.passed) {
+            output.extend(self.held.take());
+            return Ok(InputStatus::MoreAvailable);
+        }
+        let before = output.len();
+        let status = self.right.poll_next(1, output, context)?;
+        if output.len() > before {
+            if self.held.is_some() {
+                self.passed = true;
+                return Ok(InputStatus::MoreAvailable);
+            }
+            if self.has_next() {
+                self.held = output.pop();
+            }
+        }
+        Ok(status)
+    }
+
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<RangeSplit> {
+        self.right.snapshot_state(checkpoint)
+    }
+
+    fn add_splits(&mut self, splits: Vec<RangeSplit>, context: &mut ReaderContext) {
+        self.right.add_splits(splits, context);
+    }
+
+    fn notify_no_more_splits(&mut self, context: &mut ReaderContext) {
+        self.right.notify_no_more_splits(context);
+    }
+
+    fn wake(&mut self) {
+        self.right.wake();
+    }
+
+    fn is_available(&self) -> bool {
+        self.passed || self.right.is_available()
+    }
+}

@@ -161,6 +161,20 @@ fn the_defective_snapshot_names_the_position_behind_the_next_record() {
 }
 
 #[test]
+fn the_defective_order_swaps_pairs_and_keeps_every_record() {
+    let mut bench = Bench::new(0, true, DefectSet::NONE.with(Defect::ReaderSwapsRecords));
+    bench.add(&SOURCE.plan_splits()[..1]);
+    let mut offsets = Vec::new();
+    for _ in 0..20 {
+        offsets.extend(bench.poll(3).1);
+    }
+    let mut sorted = offsets.clone();
+    sorted.sort_unstable();
+    assert_eq!(offsets[..2], [sorted[1], sorted[0]]);
+    assert_eq!(sorted.len() as u64, SOURCE.plan.records_per_split);
+}
+
+#[test]
 fn an_unbounded_plan_has_no_end_in_reach() {
     let mut source = SOURCE;
     source.plan.bounded = false;
