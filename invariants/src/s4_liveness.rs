@@ -1,8 +1,9 @@
 //! S4: once faults have stopped, every assigned split is read and a bounded job ends.
 //!
-//! Judged at the end of the run: an end without a result, after nothing more could happen or the virtual time was used
-//! up. How long a run may take is the host's matter; a step limit proves nothing, and a deadlock is an outcome of its
-//! own. A run in which no fault was injected needs no healing. That the splits of an ended job were read is C2's matter.
+//! Judged at the end of the run: an end without a result, after nothing more could happen, or after the virtual time was
+//! used up while for a long time ([`PATIENCE_NS`]) nothing lasting had been reached. A job that was only given too little
+//! time is no violation but a virtual timeout. How long a run may take is the host's matter; a step limit proves nothing,
+//! and a deadlock is an outcome of its own. A run in which no fault was injected needs no healing. That the splits of an ended job were read is C2's matter.
 
 use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
@@ -13,6 +14,10 @@ use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{SubtaskId, SubtaskIndex};
 use splitrace_runtime::message::ExecutionState;
 
+/// So much virtual time without a visible record, a completed checkpoint or a finished split, faults having stopped, is
+/// a job that goes round in circles. Jobs of the draw take seconds, and their longest delays are seconds too.
+const PATIENCE_NS: u64 = 60_000_000_000;
+
 /// That a bounded job ends.
 #[derive(Clone, Debug, Hash)]
 pub struct Liveness {
@@ -20,6 +25,8 @@ pub struct Liveness {
     bounded: bool,
     broken: bool,
     healed: bool,
+    /// Virtual time of the last thing reached for good, or of the healing.
+    reached_at_ns: u64,
     /// What the job master knows of each subtask's current execution.
     states: Table<Option<ExecutionState>>,
 }
@@ -33,6 +40,7 @@ impl Liveness {
             bounded: setup.config.vertices.iter().all(|vertex| vertex.source.bounded),
             broken: false,
             healed: false,
+            reached_at_ns: 0,
             states: Table::default(),
         }
     }
@@ -48,8 +56,15 @@ impl Liveness {
 
 impl Checker for Liveness {
     const CODE: Code = Code::S4;
-    const READS: KindSet =
-        KindSet::of(&[Kind::TaskDeployed, Kind::TaskStateChanged, Kind::FaultInjected, Kind::Healed]);
+    const READS: KindSet = KindSet::of(&[
+        Kind::TaskDeployed,
+        Kind::TaskStateChanged,
+        Kind::FaultInjected,
+        Kind::Healed,
+        Kind::BecameVisible,
+        Kind::CheckpointCompleted,
+        Kind::SplitFinished,
+    ]);
 
     fn docket(&self) -> &Docket {
         &self.docket
@@ -64,15 +79,22 @@ impl Checker for Liveness {
                 *self.states.subtask_mut(attempt.subtask_id()) = Some(*state);
             }
             EventKind::FaultInjected { .. } => self.broken = true,
-            EventKind::Healed => self.healed = true,
-            _ => {}
+            EventKind::Healed => {
+                self.healed = true;
+                self.reached_at_ns = event.header.virtual_time_ns;
+            }
+            _ => self.reached_at_ns = event.header.virtual_time_ns,
         }
         Ok(())
     }
 
     fn finish(&mut self, end: &RunEnd) -> Result<(), Violation> {
         let must_end = self.bounded && (self.healed || !self.broken);
-        let is_final = matches!(end.stop, RunStop::Quiescent | RunStop::VirtualTimeout);
+        let is_final = match end.stop {
+            RunStop::Quiescent => true,
+            RunStop::VirtualTimeout => end.at.virtual_time_ns >= self.reached_at_ns + PATIENCE_NS,
+            RunStop::StepLimit | RunStop::Stopped => false,
+        };
         if !self.docket.is_open() || !must_end || (end.job_ended.is_none() && !is_final) {
             return Ok(());
         }
@@ -95,7 +117,7 @@ impl Checker for Liveness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{History, attempt, end_of, setup};
+    use crate::testing::{History, attempt, end_of, name, range, setup};
     use splitrace_runtime::event::FaultKind;
     use splitrace_runtime::message::JobResult;
 
@@ -122,7 +144,23 @@ mod tests {
         let violation = judge(true, None, RunStop::Quiescent).unwrap_err();
         assert_eq!(violation.code, Code::S4);
         assert_eq!(violation.subject, Subject::Subtask(attempt(0, 0).subtask_id()));
-        assert!(judge(true, None, RunStop::VirtualTimeout).is_err());
+    }
+
+    #[test]
+    fn a_job_that_goes_round_in_circles_is_not_alive_and_one_with_too_little_time_may_be() {
+        let mut history = History::new();
+        history.world(EventKind::Healed);
+        history.main(EventKind::TaskDeployed { attempt: attempt(0, 0), task_manager: 0, restored: None });
+        let mut checker = Liveness::new(&setup());
+        history.events().iter().for_each(|event| checker.observe(event).unwrap());
+        let mut end = RunEnd { stop: RunStop::VirtualTimeout, ..end_of(history.events()) };
+        assert_eq!(checker.finish(&end), Ok(()), "nothing was reached yet, and there was no time for it");
+        end.at.virtual_time_ns = PATIENCE_NS;
+        let violation = checker.finish(&end).unwrap_err();
+        assert_eq!(violation.subject, Subject::Subtask(attempt(0, 0).subtask_id()));
+        history.store(History::visible(name(0, 1), attempt(0, 0), &[range(0, 0, 1)]));
+        history.events().iter().for_each(|event| checker.observe(event).unwrap());
+        assert_eq!(checker.finish(&end), Ok(()), "it got on");
     }
 
     #[test]

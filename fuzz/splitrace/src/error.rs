@@ -71,5 +71,5 @@ pub enum CommandError {
     OracleStream(std::io::Error),
     /// Ctrl-C cannot be caught.
     #[error("cannot listen for Ctrl-C: {0}")]
-    NoInterruptHandler(ctrlc::Error),
+    NoInterruptHandler(std::io::Error),
 }

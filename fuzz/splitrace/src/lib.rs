@@ -72,6 +72,8 @@ fn listen(level: TraceLevel) {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(ansi)
+        // A line that nobody takes is lost; to complain about it on the same stderr would panic, and a run be blamed.
+        .log_internal_errors(false)
         .without_time()
         .with_max_level(level)
         .init();

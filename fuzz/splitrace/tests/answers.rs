@@ -206,3 +206,13 @@ fn a_source_without_splits_is_refused() {
         stderr(&output)
     );
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_nobody_takes_is_lost_and_the_verdict_stays() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let output = binary().args(["run", "--seed", "3", "--trace", "debug"]).stderr(full).output();
+    let output = output.expect("the binary starts");
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    assert!(stdout(&output).contains("passed"), "{}", stdout(&output));
+}

@@ -72,6 +72,7 @@ fn wrong_usage_is_refused_in_a_sentence() {
 #[test]
 fn a_demo_without_a_failure_has_none_to_move() {
     refused(&["demo", "normal", "--at", "write"], &["--at", "'normal' injects none"]);
+    refused(&["demo", "nockpt-fail", "--at", "snapshot"], &["--at snapshot never comes", "no checkpoints"]);
     refused(
         &["demo", "nockpt-unbounded", "--fail-at", "3"],
         &["--fail-at", "'nockpt-unbounded' injects none"],

@@ -137,3 +137,33 @@ fn in_json_an_interrupted_campaign_is_still_one_document() {
     assert_eq!((&json["interrupted"], &json["files_left_out"]), (&true.into(), &0.into()));
     assert!(json["files"].as_array().is_some_and(|files| !files.is_empty()));
 }
+
+/// `nohup` leaves a campaign with SIGHUP ignored: that must not make it deaf to the other signals.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_campaign_that_outlives_its_terminal_still_hears_ctrl_c() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut child = Command::new("nohup")
+        .arg(env!("CARGO_BIN_EXE_splitrace"))
+        .args(["campaign", "--time", "10h", "--jobs", "1", "--defect", "final-batch-dropped", "--keep", "1"])
+        .args(["--out", text(folder.path()), "--trace", "error"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("nohup is there");
+    let mut trace = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.contains("violated") {
+        line.clear();
+        assert!(trace.read_line(&mut line).expect("the run traces") > 0, "it ended before it found anything");
+    }
+    let hang_up = Command::new("kill").args(["-HUP", &child.id().to_string()]).status().expect("kill starts");
+    assert!(hang_up.success());
+    interrupt(&child);
+    std::io::copy(&mut trace, &mut std::io::sink()).expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+}

@@ -9,6 +9,7 @@ use crate::story::{Story, named};
 use crate::timeline::{Row, Weight};
 use clap::ValueEnum;
 use serde::Serialize;
+use splitrace_runtime::config::FailureMoment;
 use std::fmt::Write;
 
 /// The JSON of a demo.
@@ -90,6 +91,14 @@ fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
     let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
     match (option, vertex.task.user_failure) {
         (Some(option), None) => Err(CommandError::NoFailureToMove { option, mode: name(arguments.mode) }),
+        (Some("--at"), Some(failure))
+            if failure.moment == FailureMoment::Snapshot && scenario.job.checkpointing.is_none() =>
+        {
+            Err(CommandError::BadSettings(format!(
+                "--at snapshot never comes: {} takes no checkpoints; read, write, prepared and committing do",
+                name(arguments.mode)
+            )))
+        }
         (Some(_), Some(failure)) if failure.record >= records => Err(CommandError::BadSettings(format!(
             "--fail-at {} lies behind the last record, {}",
             failure.record,

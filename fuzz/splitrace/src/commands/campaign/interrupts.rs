@@ -3,6 +3,9 @@
 //! The first ends the runs where they are; what was found is told, and then written down. The second leaves out the files
 //! that are not written yet, also at once, but between two files and never inside one. The third ends the process, should
 //! a disk or a terminal not let go of it.
+//!
+//! SIGTERM counts as well, and so does SIGHUP, unless whoever started the command had it ignored: `nohup` means that a
+//! campaign outlives its terminal. (`ctrlc`, which serves elsewhere, hears nothing at all once one signal is ignored.)
 
 use crate::error::CommandError;
 use std::sync::Arc;
@@ -22,15 +25,44 @@ impl Interrupts {
                 std::process::exit(crate::report::EXIT_INTERRUPTED.into());
             }
         };
-        match ctrlc::try_set_handler(handler) {
-            // Somebody else listens already, as when a test runs two campaigns in one process.
-            Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(Self(count)),
-            Err(error) => Err(CommandError::NoInterruptHandler(error)),
-        }
+        hear(handler).map_err(CommandError::NoInterruptHandler)?;
+        Ok(Self(count))
     }
 
     /// How often it was pressed so far.
     pub(super) fn count(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Calls `handler` at each wish to end, from a thread of its own.
+#[cfg(unix)]
+fn hear(handler: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut wishes = vec![SIGINT, SIGTERM];
+    if !is_hang_up_ignored() {
+        wishes.push(SIGHUP);
+    }
+    let mut signals = signal_hook::iterator::Signals::new(wishes)?;
+    let listener = std::thread::Builder::new().name("interrupts".to_owned());
+    listener.spawn(move || signals.forever().for_each(|_| handler()))?;
+    Ok(())
+}
+
+/// Whether SIGHUP was ignored from the start. Only Linux tells without unsafe code; elsewhere it is not.
+#[cfg(unix)]
+fn is_hang_up_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // A bit per signal, and SIGHUP is the first.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+#[cfg(not(unix))]
+fn hear(handler: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    match ctrlc::set_handler(handler) {
+        // Somebody else listens already, as when a test runs two campaigns in one process.
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(std::io::Error::other(error)),
     }
 }
