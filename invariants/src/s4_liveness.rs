@@ -3,7 +3,8 @@
 //! Judged at the end of the run: an end without a result, after nothing more could happen, or after the virtual time was
 //! used up while for a long time ([`PATIENCE_NS`]) nothing lasting had been reached. A job that was only given too little
 //! time is no violation but a virtual timeout. How long a run may take is the host's matter; a step limit proves nothing,
-//! and a deadlock is an outcome of its own. A run in which no fault was injected needs no healing. That the splits of an ended job were read is C2's matter.
+//! and a deadlock is an outcome of its own. A run in which no fault was injected needs no healing. That the splits of an
+//! ended job were read is C2's matter.
 
 use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
@@ -83,7 +84,10 @@ impl Checker for Liveness {
                 self.healed = true;
                 self.reached_at_ns = event.header.virtual_time_ns;
             }
-            _ => self.reached_at_ns = event.header.virtual_time_ns,
+            EventKind::BecameVisible { .. }
+            | EventKind::CheckpointCompleted { .. }
+            | EventKind::SplitFinished { .. } => self.reached_at_ns = event.header.virtual_time_ns,
+            _ => {}
         }
         Ok(())
     }

@@ -54,6 +54,11 @@ pub struct Exhibit {
 pub fn scenario_of(seed: u64, defects: DefectSet) -> Scenario {
     let mut scenario = Scenario::draw(seed);
     scenario.job.defects = defects;
+    // Nobody cancels, stops or submits again here: a job without an end would only run into its limit.
+    scenario.cancel_after_ns = None;
+    scenario.resubmission = None;
+    scenario.savepoint_after_checkpoints = None;
+    scenario.job.vertices.iter_mut().for_each(|vertex| vertex.source.bounded = true);
     // The plan is drawn for a faster network; here the same job takes about twice the time.
     scenario.faults.plan_until_ns *= 2;
     scenario.faults.heal_after_ns = scenario.faults.plan_until_ns + 200 * NANOS_PER_MILLI;
