@@ -93,6 +93,9 @@ impl Promise {
             Code::S5 if starts_over => {
                 Level::Weaker("within one attempt: a restarted subtask reads from the start")
             }
+            Code::S5 if input.restores_older => {
+                Level::Weaker("within one attempt: what later checkpoints made visible is read again")
+            }
             Code::K2 | Code::C1 if starts_over => Level::None(NO_CHECKPOINT_FAILOVER),
             Code::C2 if !input.checkpointing && !input.bounded => {
                 Level::None("an unbounded job without checkpoints never commits (FACT 98)")
