@@ -105,7 +105,8 @@ pub struct OracleArguments {
 /// What runs otherwise than in an honest protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Switches {
-    /// Which quirks are on: 'hardened' has none, 'flink-2.3.0' all of Flink 2.3.0's
+    /// Which quirks are on: 'hardened' has none, 'flink-2.3.0' all of Flink 2.3.0's, on a network that keeps the order of
+    /// each connection as Flink takes for granted (a scenario file says for itself what its network does)
     #[arg(long, value_name = "PROFILE", default_value_t, value_parser = parse::profile)]
     pub profile: Profile,
     /// Switch on a defect; may be given several times

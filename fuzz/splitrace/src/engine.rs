@@ -7,8 +7,10 @@
 pub use splitrace_sim::choices::RecordedChoices;
 pub use splitrace_sim::replay::ReplayFile;
 pub use splitrace_sim::run::{RunReport, Stop};
+use splitrace_sim::scenario::NetworkSemantics;
 pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
 
+use crate::arguments::Switches;
 use crate::campaign::{
     FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, TWO_COORDINATORS, fault_mark,
     user_failure_mark, window_mark,
@@ -23,7 +25,7 @@ use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
-use splitrace_runtime::defects::DefectSet;
+use splitrace_runtime::defects::{DefectSet, Profile};
 use splitrace_runtime::event::{Event, FaultKind};
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
 use splitrace_sim::run::{
@@ -296,23 +298,30 @@ pub fn judgements(report: &RunReport, is_compared: bool) -> Vec<(Code, Judgement
 #[derive(Clone, Debug)]
 pub struct ScenarioSource {
     given: Option<Scenario>,
-    defects: DefectSet,
+    profile: Profile,
+    switched_on: DefectSet,
 }
 
 impl ScenarioSource {
-    /// The given file's scenario, or the one that each seed draws, with these defects beside its own.
+    /// The given file's scenario, or the one that each seed draws, with these defects and the profile's quirks beside its
+    /// own. What is drawn for Flink's profile has a network that keeps the order of each connection, as Flink takes for
+    /// granted: what needs a weaker one is no finding about Flink. A file says for itself what its network does.
     ///
     /// # Errors
     /// When the file cannot be read or is no valid scenario.
-    pub fn new(file: Option<&Path>, defects: DefectSet) -> Result<Self, CommandError> {
-        Ok(Self { given: file.map(read_scenario).transpose()?, defects })
+    pub fn new(file: Option<&Path>, switches: &Switches) -> Result<Self, CommandError> {
+        let given = file.map(read_scenario).transpose()?;
+        Ok(Self { given, profile: switches.profile, switched_on: switches.all() })
     }
 
     /// The scenario of a seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
         let mut scenario = self.given.clone().unwrap_or_else(|| Scenario::draw(seed));
-        scenario.job.defects = scenario.job.defects.union(self.defects);
+        if self.given.is_none() && self.profile == Profile::Flink {
+            scenario.network.semantics = NetworkSemantics::OrderedPerConnection;
+        }
+        scenario.job.defects = scenario.job.defects.union(self.switched_on);
         scenario
     }
 }
@@ -332,4 +341,25 @@ pub fn read_scenario(path: &Path) -> Result<Scenario, CommandError> {
 #[must_use]
 pub fn demo_with_faults(seed: u64) -> Scenario {
     Scenario { job: Scenario::demo(DemoMode::Normal, DemoOptions::default()).job, ..Scenario::draw(seed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_for_flinks_profile_keeps_the_order_of_each_connection() {
+        let switches = Switches { profile: Profile::Flink, defects: Vec::new() };
+        let source = ScenarioSource::new(None, &switches).expect("nothing is read");
+        let hardened = ScenarioSource::new(None, &Switches::default()).expect("nothing is read");
+        let mut weaker = 0;
+        for seed in 0..20 {
+            let drawn = source.scenario(seed);
+            assert_eq!(drawn.network.semantics, NetworkSemantics::OrderedPerConnection);
+            assert_eq!(drawn.job.defects, Profile::Flink.quirks());
+            assert_eq!(hardened.scenario(seed), Scenario::draw(seed));
+            weaker += usize::from(hardened.scenario(seed).network.semantics != drawn.network.semantics);
+        }
+        assert!(weaker > 0, "the draw has other networks too");
+    }
 }

@@ -78,7 +78,7 @@ struct CampaignResult {
 
 /// Runs a campaign.
 pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandError> {
-    let source = ScenarioSource::new(arguments.scenario.as_deref(), arguments.switches.all())?;
+    let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.switches)?;
     let folder = arguments.out.as_deref().map(Folder::open).transpose()?;
     let interrupts = Interrupts::listen()?;
     let seeds = seeds(arguments);

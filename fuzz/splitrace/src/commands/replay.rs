@@ -52,7 +52,7 @@ pub(super) fn execute(arguments: &ReplayArguments) -> Result<Report, CommandErro
         (Some(path), _) => replay_file(path)?,
         (None, seed) => {
             let seed = seed.expect("clap asks for a file or a seed");
-            let source = ScenarioSource::new(arguments.scenario.as_deref(), arguments.switches.all())?;
+            let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.switches)?;
             let title = replay_command(seed, arguments.scenario.as_deref(), &arguments.switches);
             replay_seed(&source, seed, title)?
         }

@@ -9,7 +9,7 @@ use crate::report::Report;
 
 /// Runs a seed.
 pub(super) fn execute(arguments: &RunArguments) -> Result<Report, CommandError> {
-    let source = ScenarioSource::new(arguments.scenario.as_deref(), arguments.switches.all())?;
+    let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.switches)?;
     let report = run_one(&source.scenario(arguments.seed), arguments.seed);
     let result = RunResult::of(Some(arguments.seed), &report, false);
     let mut text = format!("seed {}\n{}", arguments.seed, result.text());

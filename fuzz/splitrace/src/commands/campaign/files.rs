@@ -99,9 +99,9 @@ pub(super) fn write(folder: &Folder, source: &ScenarioSource, summary: &Summary,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::Switches;
     use crate::campaign::{Failure, FailureShape};
     use crate::engine::Scenario;
-    use splitrace_runtime::defects::DefectSet;
 
     #[test]
     fn the_same_find_is_kept_once_and_another_run_of_the_seed_beside_it() {
@@ -130,7 +130,7 @@ mod tests {
     fn a_stop_leaves_out_the_files_that_are_not_written_yet() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = Folder::open(folder.path()).expect("it is writable");
-        let source = ScenarioSource::new(None, DefectSet::NONE).expect("nothing is read");
+        let source = ScenarioSource::new(None, &Switches::default()).expect("nothing is read");
         let shape = FailureShape::new("violated", Some("C1"), "as planted");
         let failure = Failure { count: 3, seeds: vec![1, 2, 3], sentence: "as planted".to_owned() };
         let summary = Summary { failures: [(shape, failure)].into(), ..Summary::default() };
