@@ -1,7 +1,7 @@
 //! S4: once faults have stopped, every assigned split is read and a bounded job ends.
 //!
 //! Judged at the end of the run: an end without a result, after nothing more could happen, or after the virtual time was
-//! used up while for a long time ([`PATIENCE_NS`]) nothing lasting had been reached. A job that was only given too little
+//! used up while for a long time (`PATIENCE_NS`) nothing lasting had been reached. A job that was only given too little
 //! time is no violation but a virtual timeout. How long a run may take is the host's matter; a step limit proves nothing,
 //! and a deadlock is an outcome of its own. A run in which no fault was injected needs no healing. That the splits of an
 //! ended job were read is C2's matter.

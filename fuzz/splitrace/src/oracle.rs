@@ -5,7 +5,7 @@
 //! scheduler, the tasks, a scripted coordinator or enumerator), it performs the outputs, and it words errors the way Java
 //! does: class names and messages stand in the tables of this folder and nowhere in the protocol.
 //!
-//! A component implements [`Component`] and has its line in [`new_component`]. Each `c` and `inst` has its own; what is
+//! A component implements [`Component`] and has its line in `new_component`. Each `c` and `inst` has its own; what is
 //! stored under a name is shared by all instances of a component. Refused: an answer as a tree of JSON values. Effects are
 //! written as they happen, in the order of the recordings, and an operation costs a few microseconds.
 
