@@ -1,8 +1,12 @@
 //! C1: no record becomes visible twice. The store's ledger alone tells.
+//!
+//! Where a user restores an older checkpoint, what only later ones made visible may come once more, and nothing else (see
+//! `lineage`).
 
 use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
-use crate::kinds::{Kind, KindSet};
+use crate::kinds::KindSet;
+use crate::lineage::{Lineage, VisibleByName};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
@@ -13,27 +17,49 @@ use splitrace_runtime::records::RecordRanges;
 pub struct NoDuplicates {
     docket: Docket,
     visible: Table<RecordRanges>,
+    lineage: Lineage,
+    by_name: VisibleByName,
 }
 
 impl NoDuplicates {
     /// A checker that has seen nothing.
     #[must_use]
     pub fn new(setup: &RunSetup) -> Self {
-        Self { docket: Docket::new(setup, Code::C1), visible: Table::default() }
+        Self {
+            docket: Docket::new(setup, Code::C1),
+            visible: Table::default(),
+            lineage: Lineage::new(setup),
+            by_name: VisibleByName::default(),
+        }
+    }
+
+    /// An older checkpoint is restored.
+    fn turn(&mut self) {
+        self.visible = Table::default();
+        for range in self.by_name.covered(&self.lineage) {
+            self.visible.split_mut(range.split).insert(range);
+        }
     }
 }
 
 impl Checker for NoDuplicates {
     const CODE: Code = Code::C1;
-    const READS: KindSet = KindSet::of(&[Kind::BecameVisible]);
+    const READS: KindSet = Lineage::READS;
 
     fn docket(&self) -> &Docket {
         &self.docket
     }
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
-        let EventKind::BecameVisible { transaction, records, by, .. } = &event.kind else { return Ok(()) };
+        if self.lineage.observe(event) {
+            self.turn();
+        }
+        let EventKind::BecameVisible { transaction, records, by, epoch } = &event.kind else { return Ok(()) };
+        if self.lineage.leaves_behind(*transaction, *epoch) {
+            return Ok(());
+        }
         self.docket.judged();
+        self.by_name.add(&self.lineage, *transaction, records);
         for range in records.ranges() {
             if let Some(twice) = self.visible.split_mut(range.split).insert(*range) {
                 let sentence = format!("{twice} became visible again in {transaction}, by {by}");

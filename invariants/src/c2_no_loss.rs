@@ -8,6 +8,7 @@
 use crate::checker::{Checker, Docket, RunEnd, RunSetup, task_of};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
+use crate::lineage::Lineage;
 use crate::promise::Level;
 use crate::table::Table;
 use crate::transaction_names::TransactionNames;
@@ -23,6 +24,8 @@ struct Owed {
     name: TransactionName,
     /// The first completed checkpoint that held it.
     since: CheckpointId,
+    /// The leader that dealt it to its committer, where one did: an execution of an earlier leader owes nothing of it.
+    dealt_by: LeaderEpoch,
     /// Executions whose commit had no answer.
     maybe: Vec<Fence>,
 }
@@ -48,6 +51,7 @@ pub struct NoLoss {
     owed: Table<Vec<Owed>>,
     /// Committables that another subtask than their writer restored.
     moved: BTreeMap<TransactionName, SubtaskId>,
+    lineage: Lineage,
 }
 
 impl NoLoss {
@@ -68,6 +72,7 @@ impl NoLoss {
             visible: TransactionNames::default(),
             owed: Table::default(),
             moved: BTreeMap::new(),
+            lineage: Lineage::new(setup),
         }
     }
 
@@ -76,21 +81,32 @@ impl NoLoss {
         self.moved.get(&name).copied().unwrap_or(name.writer)
     }
 
-    /// State was dealt to other subtasks: what was owed by one may be owed by another.
-    fn redistribute(&mut self, committables: &[(SubtaskId, TransactionName)]) {
+    /// State was dealt to other subtasks: what was owed by one may be owed by another. The subtasks of the job before are
+    /// others, also where they have the same number, and some of them may still be at work.
+    fn redistribute(&mut self, dealt_by: LeaderEpoch, committables: &[(SubtaskId, TransactionName)]) {
         for (subtask, name) in committables {
             let owed = self.owed.subtask_mut(self.committer_of(*name));
             if let Some(at) = owed.iter().position(|held| held.name == *name) {
-                let held = owed.remove(at);
+                let held = Owed { dealt_by, ..owed.remove(at) };
                 self.owed.subtask_mut(*subtask).push(held);
             }
             self.moved.insert(*name, *subtask);
         }
     }
 
-    fn show(&mut self, name: TransactionName, records: &RecordRanges) {
-        self.visible.insert(name);
-        self.owed.subtask_mut(self.committer_of(name)).retain(|owed| owed.name != name);
+    /// An older checkpoint is restored: what later ones held is owed no more, and what is visible stays so.
+    fn turn(&mut self) {
+        let lineage = &self.lineage;
+        self.visible = lineage.visible().clone();
+        self.owed.values_mut().for_each(|owed| owed.retain(|held| lineage.covers(held.name)));
+        self.moved.retain(|name, _| lineage.covers(*name));
+    }
+
+    fn show(&mut self, name: TransactionName, epoch: LeaderEpoch, records: &RecordRanges) {
+        if !self.lineage.leaves_behind(name, epoch) {
+            self.visible.insert(name);
+            self.owed.subtask_mut(self.committer_of(name)).retain(|owed| owed.name != name);
+        }
         for range in records.ranges() {
             self.accounted.split_mut(range.split).insert(*range);
         }
@@ -99,7 +115,7 @@ impl NoLoss {
     fn owe(&mut self, checkpoint: CheckpointId, name: TransactionName) {
         let owed = self.owed.subtask_mut(self.committer_of(name));
         if !self.visible.contains(name) && owed.iter().all(|held| held.name != name) {
-            owed.push(Owed { name, since: checkpoint, maybe: Vec::new() });
+            owed.push(Owed { name, since: checkpoint, dealt_by: LeaderEpoch(0), maybe: Vec::new() });
         }
     }
 
@@ -115,7 +131,8 @@ impl NoLoss {
         let Some((attempt, fence)) = task_of(header) else { return Ok(()) };
         self.docket.judged();
         let lost = self.owed.subtask(attempt.subtask_id()).and_then(|owed| {
-            owed.iter().find(|owed| owed.since <= checkpoint && !owed.maybe.contains(&fence))
+            let is_due = |owed: &&Owed| owed.since <= checkpoint && owed.dealt_by <= fence.leader_epoch;
+            owed.iter().filter(is_due).find(|owed| !owed.maybe.contains(&fence))
         });
         let Some(lost) = lost else { return Ok(()) };
         let sentence = format!(
@@ -138,18 +155,24 @@ impl Checker for NoLoss {
         Kind::CommitsSettled,
         Kind::FailoverStarted,
         Kind::ProcessCrashed,
-    ]);
+    ])
+    .with(Lineage::READS);
 
     fn docket(&self) -> &Docket {
         &self.docket
     }
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
+        if self.lineage.observe(event) {
+            self.turn();
+        }
         match &event.kind {
             EventKind::RecordsFiltered { range } => {
                 self.accounted.split_mut(range.split).insert(*range);
             }
-            EventKind::BecameVisible { transaction, records, .. } => self.show(*transaction, records),
+            EventKind::BecameVisible { transaction, epoch, records, .. } => {
+                self.show(*transaction, *epoch, records);
+            }
             EventKind::SplitsDiscovered { splits } => {
                 for split in splits {
                     let all = OffsetRange { split: split.split, start: split.position, end: split.end };
@@ -159,7 +182,9 @@ impl Checker for NoLoss {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 contents.committables.iter().for_each(|(name, _)| self.owe(*checkpoint, *name));
             }
-            EventKind::StateRedistributed { committables, .. } => self.redistribute(committables),
+            EventKind::StateRedistributed { committables, .. } => {
+                self.redistribute(event.header.leader_epoch, committables);
+            }
             EventKind::CommitAnswered { transaction, outcome } => {
                 self.answer(*transaction, *outcome, &event.header);
             }

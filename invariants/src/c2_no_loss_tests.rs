@@ -117,3 +117,24 @@ fn without_checkpoints_the_end_counts_unless_a_failover_happened() {
     history.main(EventKind::FailoverStarted { global: false, subtasks: Vec::new(), cause: String::new() });
     assert_eq!(judge_with(&may_fail, &history, true), Ok(()));
 }
+
+/// What subtask 0 of the job before wrote is subtask 1's in the next one; the subtask 1 of the job before has nothing to do
+/// with it.
+#[test]
+fn what_was_dealt_is_owed_by_the_job_to_which_it_was_dealt() {
+    let mut history = covered();
+    let dealt = EventKind::StateRedistributed {
+        checkpoint: CheckpointId(1),
+        readers: Vec::new(),
+        committables: vec![(attempt(1, 0).subtask_id(), name(0, 1))],
+    };
+    history.lead(2).main(dealt);
+    let settled = EventKind::CommitsSettled { checkpoint: CheckpointId(1) };
+    let settle_under = |history: &mut History, epoch| {
+        history.lead(epoch).task(0, attempt(1, 0), settled.clone());
+    };
+    settle_under(&mut history, 1);
+    assert_eq!(judge(&history, false), Ok(()));
+    settle_under(&mut history, 2);
+    assert_eq!(judge(&history, false).unwrap_err().subject, Subject::Transaction(name(0, 1)));
+}

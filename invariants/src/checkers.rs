@@ -8,6 +8,7 @@ use crate::b1_bounded_memory::BoundedMemory;
 use crate::c1_no_duplicates::NoDuplicates;
 use crate::c2_no_loss::NoLoss;
 use crate::c3_covered_before_visible::CoveredBeforeVisible;
+use crate::c4_no_residue::NoResidue;
 use crate::checker::{Checker, Judgement, RunEnd, RunSetup};
 use crate::code::Code;
 use crate::k2_identifiers::Identifiers;
@@ -41,6 +42,7 @@ pub struct Checkers {
     c3: CoveredBeforeVisible,
     b1: BoundedMemory,
     s5: OrderInsideSplit,
+    c4: NoResidue,
 }
 
 /// Calls a macro with every checker: its field, its type, and its bit in [`READERS`]. The order is that in which they
@@ -49,7 +51,7 @@ macro_rules! with_checkers {
     ($macro:ident!($($argument:tt)*)) => {
         $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
             k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9,
-            s5 OrderInsideSplit 10)
+            s5 OrderInsideSplit 10, c4 NoResidue 11)
     };
 }
 
@@ -127,6 +129,7 @@ impl Checkers {
             c3: CoveredBeforeVisible::new(setup),
             b1: BoundedMemory::new(setup),
             s5: OrderInsideSplit::new(setup),
+            c4: NoResidue::new(setup),
         };
         checkers.open = with_checkers!(open_of!(checkers));
         checkers
@@ -185,10 +188,11 @@ impl Checkers {
             Code::C3 => self.c3.judgement(),
             Code::B1 => self.b1.judgement(),
             Code::S5 => self.s5.judgement(),
+            Code::C4 => self.c4.judgement(),
             Code::D1 => Judgement::NotJudged(
                 "one run proves nothing: the trace hashes of two are compared".to_owned(),
             ),
-            Code::K1 | Code::C4 | Code::C5 => {
+            Code::K1 | Code::C5 => {
                 debug_assert!(!code.has_checker(), "what has a checker is answered by it");
                 Judgement::NotJudged(NO_CHECKER.to_owned())
             }

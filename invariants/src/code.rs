@@ -65,7 +65,7 @@ codes! {
         "once commits have settled all that their checkpoint covers is visible, and at the end of a bounded job all of it";
     C3 true "covered before visible",
         "nothing becomes visible before a checkpoint that covers it has completed or, without checkpoints, before the end of input";
-    C4 false "no residue",
+    C4 true "no residue",
         "once recovery has settled, no open transaction, temporary file or lock of a dead attempt is left";
     C5 false "freshness",
         "what a completed checkpoint covers becomes visible within the bound that its sink states";

@@ -10,6 +10,7 @@ use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
 use crate::event_hasher::WordHash;
 use crate::kinds::{Kind, KindSet};
+use crate::lineage::Lineage;
 use crate::violation::{Subject, Violation};
 use serde::Serialize;
 use splitrace_runtime::event::{Event, EventKind, Header};
@@ -35,6 +36,7 @@ pub struct Identifiers {
     highest: Vec<Highest>,
     prepared: BTreeMap<TransactionName, Vec<Use>>,
     visible: BTreeMap<TransactionName, Use>,
+    lineage: Lineage,
 }
 
 impl Identifiers {
@@ -46,6 +48,7 @@ impl Identifiers {
             highest: Vec::new(),
             prepared: BTreeMap::new(),
             visible: BTreeMap::new(),
+            lineage: Lineage::new(setup),
         }
     }
 
@@ -132,7 +135,8 @@ impl Checker for Identifiers {
         Kind::CheckpointCompleted,
         Kind::TransactionPrepared,
         Kind::BecameVisible,
-    ]);
+    ])
+    .with(Lineage::READS);
 
     fn docket(&self) -> &Docket {
         &self.docket
@@ -140,9 +144,23 @@ impl Checker for Identifiers {
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let header = &event.header;
+        if self.lineage.observe(event) {
+            self.prepared.retain(|name, _| self.lineage.covers(*name));
+            self.visible.retain(|name, _| self.lineage.covers(*name));
+        }
         match &event.kind {
             EventKind::CheckpointTriggered { checkpoint } => self.raise(*checkpoint, false, header),
             EventKind::CheckpointCompleted { checkpoint, .. } => self.raise(*checkpoint, true, header),
+            EventKind::TransactionPrepared { transaction, .. }
+                if self.lineage.leaves_behind(*transaction, header.leader_epoch) =>
+            {
+                Ok(())
+            }
+            EventKind::BecameVisible { transaction, epoch, .. }
+                if self.lineage.leaves_behind(*transaction, *epoch) =>
+            {
+                Ok(())
+            }
             EventKind::TransactionPrepared { transaction, records, .. } => {
                 self.prepare(*transaction, records, header)
             }

@@ -61,8 +61,9 @@ const NO_CHECKPOINT: &str = "no checkpoint is ever taken";
 const NO_CHECKPOINT_FAILOVER: &str =
     "without checkpoints a restarted subtask reads and numbers from the start";
 const UNBOUNDED: &str = "an unbounded job has no end";
-const NEW_LINEAGE: &str =
-    "what later checkpoints made visible is not taken back, and their names are used again (FACT 88)";
+const NEW_LINEAGE: &str = "what only checkpoints after the restored one made visible may come once more";
+const NAMES_TAKEN: &str =
+    "names that later checkpoints used come again (FACT 88), and an append under a taken name does nothing";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
 impl Promise {
@@ -78,9 +79,13 @@ impl Promise {
         let input = &self.input;
         let starts_over = !input.checkpointing && input.failover_possible;
         match code {
-            Code::R1 | Code::S3 | Code::K2 | Code::C1 | Code::C2 if input.restores_older => {
-                Level::None(NEW_LINEAGE)
+            Code::R1 | Code::C2 if input.restores_older && matches!(input.sink, SinkKind::Append) => {
+                Level::None(NAMES_TAKEN)
             }
+            Code::K2 if input.restores_older => {
+                Level::Weaker("names that only later checkpoints used come again")
+            }
+            Code::C1 if input.restores_older => Level::Weaker(NEW_LINEAGE),
             Code::S1 if input.checkpointing => Level::Full,
             Code::S1 => Level::Weaker("no checkpoint to count in: at most one current attempt reads a split"),
             Code::R1 | Code::S2 | Code::K1 if !input.checkpointing => Level::None(NO_CHECKPOINT),
@@ -103,6 +108,9 @@ impl Promise {
             Code::C2 if starts_over => Level::Weaker("only while no failover happens"),
             Code::C2 if input.checkpointing && input.bounded && !input.after_tasks_finish => {
                 Level::Weaker(TAIL)
+            }
+            Code::C4 if input.checkpointing && input.bounded && !input.after_tasks_finish => {
+                Level::None(TAIL)
             }
             Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),

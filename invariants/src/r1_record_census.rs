@@ -13,6 +13,7 @@ use crate::checker::{Checker, Docket, RunSetup};
 use crate::code::Code;
 use crate::discovery::Discovery;
 use crate::kinds::{Kind, KindSet};
+use crate::lineage::{Lineage, VisibleByName};
 use crate::table::{Table, Workspace};
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
@@ -39,6 +40,8 @@ pub struct RecordCensus {
     positions: Workspace<Held>,
     /// The latest completed checkpoint.
     latest: Option<CheckpointId>,
+    lineage: Lineage,
+    by_name: VisibleByName,
 }
 
 impl RecordCensus {
@@ -52,6 +55,22 @@ impl RecordCensus {
             visible: TransactionNames::default(),
             positions: Workspace::default(),
             latest: None,
+            lineage: Lineage::new(setup),
+            by_name: VisibleByName::default(),
+        }
+    }
+
+    /// An older checkpoint is restored: what only later ones made visible carries nothing of the new lineage.
+    fn turn(&mut self) {
+        self.visible = self.lineage.visible().clone();
+        for split in self.splits.values_mut() {
+            split.accounted = split.filtered.clone();
+            split.visible_end = 0;
+        }
+        for range in self.by_name.covered(&self.lineage) {
+            let split = self.splits.split_mut(range.split);
+            split.accounted.insert(range);
+            split.visible_end = split.visible_end.max(range.end);
         }
     }
 
@@ -220,6 +239,7 @@ impl Checker for RecordCensus {
         Kind::CheckpointCompleted,
         Kind::SavepointStored,
     ])
+    .with(Lineage::READS)
     .with(Discovery::READS);
 
     fn docket(&self) -> &Docket {
@@ -227,9 +247,18 @@ impl Checker for RecordCensus {
     }
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
+        if self.lineage.observe(event) {
+            self.turn();
+        }
         match &event.kind {
             EventKind::RecordsFiltered { range } => self.filter(*range, &event.header),
+            EventKind::BecameVisible { transaction, epoch, .. }
+                if self.lineage.leaves_behind(*transaction, *epoch) =>
+            {
+                Ok(())
+            }
             EventKind::BecameVisible { transaction, records, .. } => {
+                self.by_name.add(&self.lineage, *transaction, records);
                 self.show(*transaction, records, &event.header)
             }
             // What a savepoint leaves out may be visible once a later checkpoint has completed.

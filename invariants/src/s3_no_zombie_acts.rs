@@ -9,6 +9,7 @@
 use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
+use crate::lineage::Lineage;
 use crate::reset_thresholds::ResetThresholds;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
@@ -39,6 +40,7 @@ pub struct NoZombieActs {
     rolled_back: BTreeMap<TransactionName, RecordRanges>,
     /// What the latest completed checkpoint holds.
     held: Vec<(TransactionName, RecordRanges)>,
+    lineage: Lineage,
 }
 
 impl NoZombieActs {
@@ -53,6 +55,7 @@ impl NoZombieActs {
             durable: BTreeMap::new(),
             rolled_back: BTreeMap::new(),
             held: Vec::new(),
+            lineage: Lineage::new(setup),
         }
     }
 
@@ -186,6 +189,7 @@ impl Checker for NoZombieActs {
         Kind::BecameVisible,
         Kind::CheckpointCompleted,
     ])
+    .with(Lineage::READS)
     .with(ResetThresholds::READS);
 
     fn docket(&self) -> &Docket {
@@ -194,6 +198,11 @@ impl Checker for NoZombieActs {
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
         let header = &event.header;
+        if self.lineage.observe(event) {
+            // Work of checkpoints that are left behind may be rolled back.
+            self.held.retain(|(name, _)| self.lineage.covers(*name));
+            self.rolled_back.clear();
+        }
         match &event.kind {
             EventKind::OperatorEventReleased { operator, attempt, id } => {
                 self.release(*operator, *attempt, *id, header);

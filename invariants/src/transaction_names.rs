@@ -2,7 +2,7 @@
 //! few ranges.
 
 use splitrace_runtime::ids::{CheckpointId, SplitId, TransactionName};
-use splitrace_runtime::records::RecordRanges;
+use splitrace_runtime::records::{OffsetRange, RecordRanges};
 
 /// A set of names. A range set over (writer, number) is what [`RecordRanges`] is over (split, offset).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -18,6 +18,18 @@ impl TransactionNames {
     pub(crate) fn insert(&mut self, name: TransactionName) -> bool {
         let (writer, number) = Self::place(name);
         self.0.insert_record(writer, number)
+    }
+
+    /// The names that are in both.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        let numbers = |range: OffsetRange| (range.start..range.end).map(move |number| (range.split, number));
+        let mut common = RecordRanges::new();
+        for (writer, number) in self.0.ranges().iter().copied().flat_map(numbers) {
+            if other.0.contains(writer, number) {
+                common.insert_record(writer, number);
+            }
+        }
+        Self(common)
     }
 
     /// Whether the name is there.

@@ -121,6 +121,9 @@ registry! {
     BadShutdownCommit = "commit-at-end-of-input",
         "a streaming job with checkpoints commits at the end of the input, without a checkpoint",
         ["C3", "C1"], "FLINK-25941 (SNK-03)", Historical;
+    OwnTransactionsOnly = "own-transactions-only",
+        "a recovering writer looks after its own transactions only, so those of subtasks that are gone stay prepared",
+        ["C4"], "FLINK-23854 (TXN-02)", Historical;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1"], "Flink 2.3.0 (FACT 55)", Quirk;

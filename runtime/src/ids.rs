@@ -121,6 +121,20 @@ pub struct SubtaskId {
     pub subtask: SubtaskIndex,
 }
 
+impl SubtaskId {
+    /// Who answers for this one's unfinished work in a vertex with `parallelism` subtasks: itself, or, where the vertex
+    /// has been scaled down below it, the one whose number it has modulo `parallelism`. Flink's Kafka sink looks for
+    /// the transactions of subtasks that are gone in the same way (FLINK-23854).
+    ///
+    /// # Panics
+    /// When `parallelism` is 0.
+    #[must_use]
+    pub const fn stand_in(self, parallelism: u32) -> Self {
+        assert!(parallelism > 0, "a vertex has subtasks");
+        Self { vertex: self.vertex, subtask: SubtaskIndex(self.subtask.0 % parallelism) }
+    }
+}
+
 impl fmt::Display for SubtaskId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.vertex == OperatorUid(0) {

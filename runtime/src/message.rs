@@ -138,7 +138,8 @@ pub struct RestoredState {
     pub checkpoint: CheckpointId,
     /// The state of this subtask.
     pub snapshot: Arc<TaskSnapshot>,
-    /// Transactions of this subtask's writer that other subtasks' committers restore, after a change of parallelism.
+    /// Transactions of this subtask's writer, and of those that it stands in for, that other subtasks' committers
+    /// restore after a change of parallelism.
     pub held_elsewhere: Vec<TransactionName>,
 }
 
@@ -153,6 +154,8 @@ pub struct TaskDescriptor {
     pub task_manager: u32,
     /// Where its messages go.
     pub job_manager: ProcessAddress,
+    /// How many subtasks the vertex has.
+    pub parallelism: u32,
     /// Its settings.
     pub config: TaskConfig,
     /// Whether the source ends.
@@ -322,10 +325,14 @@ pub enum StoreRequest {
         records: Vec<Record>,
     },
     /// Recovery of a transactional writer: refuse older fences of this writer from now on, roll back its open work,
-    /// and roll back its prepared work unless it is named in `keep` (what the restored checkpoint holds).
+    /// and roll back its prepared work unless it is named in `keep` (what the restored checkpoint holds). The same for
+    /// each writer that it stands in for: one that the store knows, at or above `parallelism`, so that the vertex has it
+    /// no more, whose number modulo `parallelism` is this one's (FLINK-23854).
     InitTransactions {
         /// The writer.
         writer: SubtaskId,
+        /// How many writers the vertex has, at least 1.
+        parallelism: u32,
         /// What must survive.
         keep: Vec<TransactionName>,
     },

@@ -103,6 +103,7 @@ impl Task {
         );
         let context = WriterInitContext {
             subtask: attempt.subtask_id(),
+            parallelism: descriptor.parallelism,
             restored,
             write_buffer_records: config.write_buffer_records,
         };

@@ -106,6 +106,8 @@ pub enum WriterVerdict {
 pub struct WriterInitContext {
     /// The parallel instance that writes.
     pub subtask: SubtaskId,
+    /// How many parallel instances write.
+    pub parallelism: u32,
     /// The checkpoint that the task restores, if any (FACT 62).
     pub restored: Option<CheckpointId>,
     /// How many records a writer may gather before it sends them out.

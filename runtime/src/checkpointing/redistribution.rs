@@ -66,12 +66,14 @@ pub fn told(checkpoint: &CompletedCheckpoint) -> Result<EventKind, ContentsError
     Ok(EventKind::StateRedistributed { checkpoint: checkpoint.id, readers, committables })
 }
 
-/// The transactions of one writer that the committers of other subtasks restore: they survive that writer's recovery.
+/// The transactions of one writer, and of those that it stands in for, which the committers of other subtasks restore:
+/// they survive that writer's recovery.
 #[must_use]
 pub fn held_elsewhere(checkpoint: &CompletedCheckpoint, writer: SubtaskId) -> Vec<TransactionName> {
+    let parallelism = parts(checkpoint, writer.vertex).count() as u32;
     let others = parts(checkpoint, writer.vertex).filter(|part| part.subtask != writer);
     let names = others.flat_map(|part| transactions(&part.snapshot).unwrap_or_default());
-    names.filter(|name| name.writer == writer).collect()
+    names.filter(|name| name.writer.stand_in(parallelism) == writer).collect()
 }
 
 fn transactions(snapshot: &TaskSnapshot) -> Result<Vec<TransactionName>, crate::api::sink::SinkStateError> {

@@ -24,7 +24,9 @@ use crate::api::sink::{CommitterAdapter, CommitterPort, Sink, WriterAdapter, Wri
 use crate::config::SinkKind;
 use crate::defects::{Defect, DefectSet};
 use crate::ids::TransactionName;
-use defective::{FinalBatchDroppingSink, Forgetful, NotIdempotentSink, TransactionIdsRestart};
+use defective::{
+    FinalBatchDroppingSink, Forgetful, NotIdempotentSink, OwnTransactionsOnly, TransactionIdsRestart,
+};
 
 /// The sink whose commits carry the records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +82,18 @@ where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
     if defects.has(Defect::TransactionIdsRestart) {
-        return commit_and_create(TransactionIdsRestart(sink), context, defects);
+        return recover_and_create(TransactionIdsRestart(sink), context, defects);
+    }
+    recover_and_create(sink, context, defects)
+}
+
+/// Chooses whose transactions a writer looks after when it opens.
+fn recover_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+where
+    S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
+{
+    if defects.has(Defect::OwnTransactionsOnly) {
+        return commit_and_create(OwnTransactionsOnly(sink), context, defects);
     }
     commit_and_create(sink, context, defects)
 }

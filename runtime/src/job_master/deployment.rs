@@ -149,6 +149,7 @@ impl MainThread {
             leader_epoch: self.leadership.epoch(),
             task_manager,
             job_manager: self.leadership.address(),
+            parallelism: vertex.parallelism,
             config: vertex.task,
             bounded: vertex.source.bounded,
             pull: vertex.source.policy == AssignmentPolicy::Pull,

@@ -20,6 +20,7 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
         leader_epoch: LeaderEpoch(epoch),
         task_manager: 1,
         job_manager: address(1),
+        parallelism: 1,
         config: TaskConfig {
             record_interval_ns: 1,
             filter_every: 0,

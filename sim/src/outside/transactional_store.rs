@@ -82,8 +82,8 @@ impl TransactionalStore {
         events: &mut Vec<EventKind>,
     ) -> StoreReply {
         match request {
-            StoreRequest::InitTransactions { writer, keep } => {
-                self.recover(caller.fence(), writer, &keep, events)
+            StoreRequest::InitTransactions { writer, parallelism, keep } => {
+                self.recover(caller.fence(), writer, parallelism, &keep, events)
             }
             StoreRequest::Begin { name } => self.begin(caller.fence(), name, events),
             StoreRequest::Write { name, index, records } => {
@@ -103,9 +103,11 @@ impl TransactionalStore {
         &mut self,
         fence: Fence,
         writer: SubtaskId,
+        parallelism: u32,
         keep: &[TransactionName],
         events: &mut Vec<EventKind>,
     ) -> StoreReply {
+        debug_assert!(writer.subtask.0 < parallelism, "the vertex has this writer");
         debug_assert!(keep.iter().all(|name| name.writer.vertex == writer.vertex), "a vertex keeps its own");
         if self.fences.get(&writer).is_some_and(|newest| fence < *newest) {
             // The event names a transaction, and a recovery is about none: number 0 stands for 'all of the writer'.
@@ -113,11 +115,19 @@ impl TransactionalStore {
             events.push(EventKind::StoreRefused { transaction, fence });
             return StoreReply::Fenced;
         }
-        self.fence_off(writer, fence, events);
         let lost =
             |name: &TransactionName, work: &Work| work.prepared && work.fence < fence && !keep.contains(name);
-        self.roll_back(writer, lost, events);
+        for writer in std::iter::once(writer).chain(self.gone(writer, parallelism)) {
+            self.fence_off(writer, fence, events);
+            self.roll_back(writer, lost, events);
+        }
         if events.is_empty() { StoreReply::AlreadyDone } else { StoreReply::Done }
+    }
+
+    /// The writers that this one stands in for: the vertex has them no more.
+    fn gone(&self, writer: SubtaskId, parallelism: u32) -> Vec<SubtaskId> {
+        let is_gone = |other: &SubtaskId| *other != writer && other.stand_in(parallelism) == writer;
+        self.fences.keys().copied().filter(is_gone).collect()
     }
 
     fn begin(&mut self, fence: Fence, name: TransactionName, events: &mut Vec<EventKind>) -> StoreReply {

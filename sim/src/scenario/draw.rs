@@ -125,6 +125,7 @@ pub(super) enum Property {
     ResubmissionEnding,
     Savepoint,
     SavepointAfter,
+    ResubmissionDelay,
 }
 
 impl Scenario {
@@ -210,11 +211,13 @@ fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
     }
 }
 
-/// A small share of jobs is ended and submitted again, mostly from the latest checkpoint.
+/// Some jobs are ended and submitted again, mostly from the latest checkpoint. The delay goes over a whole checkpoint
+/// interval: a job that ends between a checkpoint's barrier and its completion leaves prepared work behind.
 fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Option<Resubmission> {
-    let resubmits = drawer.percent(Property::Resubmission, 8);
+    let resubmits = drawer.percent(Property::Resubmission, 20);
     let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
-    let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 4) as u32;
+    let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 3) as u32;
+    let delay_ns = drawer.below(Property::ResubmissionDelay, 121) * NANOS_PER_MILLI;
     let older_by = u32::from(drawer.percent(Property::ResubmissionOlder, 15));
     let ending =
         [Ending::Cancel, Ending::Stop, Ending::Drain][drawer.below(Property::ResubmissionEnding, 3) as usize];
@@ -223,7 +226,7 @@ fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Opt
     (resubmits && !coordinated && !endless && job.checkpointing.is_some()).then_some(Resubmission {
         after_checkpoints,
         ending,
-        delay_ns: (20 - u64::from(parallelism) * 5) * NANOS_PER_MILLI,
+        delay_ns,
         older_by,
         parallelism,
         pause_ns: 20 * NANOS_PER_MILLI,

@@ -85,6 +85,24 @@ impl<S: Sink> Sink for TransactionIdsRestart<S> {
     }
 }
 
+/// A sink whose writers believe that they stand in for nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnTransactionsOnly<S>(pub S);
+
+impl<S: Sink> Sink for OwnTransactionsOnly<S> {
+    type Committable = S::Committable;
+    type Writer = S::Writer;
+    type Committer = S::Committer;
+
+    fn create_writer(&self, context: &WriterInitContext) -> S::Writer {
+        self.0.create_writer(&WriterInitContext { parallelism: u32::MAX, ..*context })
+    }
+
+    fn create_committer(&self, context: &WriterInitContext) -> S::Committer {
+        self.0.create_committer(context)
+    }
+}
+
 /// A sink with [`FinalBatchDropped`] writers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FinalBatchDroppingSink<S>(pub S);

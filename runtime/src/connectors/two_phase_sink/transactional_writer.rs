@@ -18,6 +18,7 @@ use crate::records::{Record, RecordRanges};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TransactionalWriter {
     transaction: TransactionName,
+    parallelism: u32,
     buffer: Vec<Record>,
     buffer_records_max: usize,
     /// How many writes the open transaction was sent; `None` when none is open.
@@ -31,6 +32,7 @@ impl TransactionalWriter {
     pub fn new(context: &WriterInitContext) -> Self {
         Self {
             transaction: first_transaction(context),
+            parallelism: context.parallelism,
             buffer: Vec::new(),
             buffer_records_max: context.write_buffer_records.max(1) as usize,
             writes: None,
@@ -58,7 +60,8 @@ impl SinkWriter for TransactionalWriter {
 
     fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo) {
         debug_assert!(io.is_empty() && self.writes.is_none(), "open comes first");
-        io.ask(StoreRequest::InitTransactions { writer: self.transaction.writer, keep: keep.to_vec() });
+        let (writer, parallelism) = (self.transaction.writer, self.parallelism);
+        io.ask(StoreRequest::InitTransactions { writer, parallelism, keep: keep.to_vec() });
     }
 
     fn write(&mut self, record: Record, io: &mut SinkIo) {

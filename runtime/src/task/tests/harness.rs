@@ -108,6 +108,7 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
         leader_epoch: LeaderEpoch(1),
         task_manager: 0,
         job_manager: ProcessAddress { process: ProcessId::JobManager, incarnation: Incarnation(1) },
+        parallelism: 1,
         config: TaskConfig {
             record_interval_ns: 80,
             filter_every: 0,

@@ -42,7 +42,7 @@ fn commit(number: u64) -> StoreRequest {
 
 fn recover(keep: &[u64]) -> StoreRequest {
     let keep = keep.iter().map(|number| name(0, *number)).collect();
-    StoreRequest::InitTransactions { writer: name(0, 0).writer, keep }
+    StoreRequest::InitTransactions { writer: name(0, 0).writer, parallelism: 2, keep }
 }
 
 /// A prepared transaction with the records `start..end`.
@@ -151,6 +151,31 @@ fn recovery_fences_and_rolls_back_all_but_what_the_restored_checkpoint_holds() {
         "a name that was rolled back may be used again"
     );
     assert_eq!(store.visible().duplicates(), 0);
+}
+
+/// Restored with two writers instead of five: writer 2 and writer 4 are gone, and writer 0 stands in for both, but not
+/// for writer 3.
+#[test]
+fn recovery_stands_in_for_the_writers_that_are_gone() {
+    let mut store = store();
+    for writer in 0..5 {
+        for request in [
+            StoreRequest::Begin { name: name(writer, 1) },
+            StoreRequest::Write { name: name(writer, 1), index: 0, records: records(&[(0, 4)]) },
+            StoreRequest::Prepare { name: name(writer, 1), writes: 1 },
+            StoreRequest::Begin { name: name(writer, 2) },
+        ] {
+            assert_eq!(call(&mut store, execution(writer, 0), 1, request).reply, Some(StoreReply::Done));
+        }
+    }
+    let request =
+        StoreRequest::InitTransactions { writer: name(0, 0).writer, parallelism: 2, keep: vec![name(4, 1)] };
+    let answer = call(&mut store, execution(0, 0), 2, request);
+    assert_eq!(answer.reply, Some(StoreReply::Done));
+    let left: Vec<_> = store.open_transactions().iter().map(|left| left.name).collect();
+    assert_eq!(left, [name(1, 1), name(1, 2), name(3, 1), name(3, 2), name(4, 1)]);
+    let late = call(&mut store, execution(4, 1), 1, StoreRequest::Begin { name: name(4, 3) });
+    assert_eq!(late.reply, Some(StoreReply::Fenced), "what is left of the old job's writers is fenced off");
 }
 
 #[test]

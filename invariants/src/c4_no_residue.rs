@@ -1,0 +1,204 @@
+//! C4: no residue. When a job has finished, nothing that it began in the transactional store is left open or prepared:
+//! each transaction became visible or was rolled back, whichever attempt of whichever parallelism began it.
+//!
+//! The store's ledger alone tells, in the store's own order. Work is counted by name and fence, since a store with a
+//! planted defect keeps a zombie's work beside the living writer's. A job that failed or was cancelled has nobody left
+//! who could settle anything, and one that is submitted again settles it then; so only the end of a finished job is judged.
+//!
+//! Refused: to judge each recovery as soon as it is over. A checker would have to know which writers a recovery answers
+//! for, which is the connector's business and the very thing that goes wrong (FLINK-23854).
+
+use crate::checker::{Checker, Docket, RunEnd, RunSetup};
+use crate::code::Code;
+use crate::kinds::{Kind, KindSet};
+use crate::violation::{Subject, Violation};
+use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::ids::{Fence, TransactionName};
+use splitrace_runtime::message::JobResult;
+
+/// Work that is neither visible nor rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+struct Work {
+    name: TransactionName,
+    fence: Fence,
+    prepared: bool,
+}
+
+/// That nothing is left behind.
+#[derive(Clone, Debug, Hash)]
+pub struct NoResidue {
+    docket: Docket,
+    /// In the order in which it was begun; a job holds a few per writer at a time.
+    unsettled: Vec<Work>,
+    /// Whether there ever was any.
+    begun: bool,
+}
+
+impl NoResidue {
+    /// A checker that has seen nothing.
+    #[must_use]
+    pub fn new(setup: &RunSetup) -> Self {
+        Self { docket: Docket::new(setup, Code::C4), unsettled: Vec::new(), begun: false }
+    }
+
+    /// A ledger that does not tell of what is merely open begins here.
+    fn prepare(&mut self, name: TransactionName, fence: Fence) {
+        self.begun = true;
+        match self.unsettled.iter_mut().find(|work| (work.name, work.fence) == (name, fence)) {
+            Some(work) => work.prepared = true,
+            None => self.unsettled.push(Work { name, fence, prepared: true }),
+        }
+    }
+
+    /// One piece of work under that name is visible or gone. Which of several is told by whether it was prepared.
+    fn settle(&mut self, name: TransactionName, prepared: bool) {
+        if let Some(at) =
+            self.unsettled.iter().position(|work| (work.name, work.prepared) == (name, prepared))
+        {
+            self.unsettled.remove(at);
+        }
+    }
+}
+
+impl Checker for NoResidue {
+    const CODE: Code = Code::C4;
+    const READS: KindSet = KindSet::of(&[
+        Kind::TransactionBegun,
+        Kind::TransactionDurable,
+        Kind::TransactionRolledBack,
+        Kind::BecameVisible,
+    ]);
+
+    fn docket(&self) -> &Docket {
+        &self.docket
+    }
+
+    fn read(&mut self, event: &Event) -> Result<(), Violation> {
+        match event.kind {
+            EventKind::TransactionBegun { transaction: name, fence } => {
+                self.unsettled.push(Work { name, fence, prepared: false });
+                self.begun = true;
+            }
+            EventKind::TransactionDurable { transaction, fence, .. } => self.prepare(transaction, fence),
+            EventKind::TransactionRolledBack { transaction, prepared } => self.settle(transaction, prepared),
+            EventKind::BecameVisible { transaction, .. } => self.settle(transaction, true),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, end: &RunEnd) -> Result<(), Violation> {
+        if !self.docket.is_open() || !self.begun || end.job_ended != Some(JobResult::Finished) {
+            return Ok(());
+        }
+        self.docket.judged();
+        let Some(left) = self.unsettled.first() else { return Ok(()) };
+        let state = if left.prepared { "prepared" } else { "open" };
+        let sentence = format!("the job is finished, but {} is still {state} in the store", left.name);
+        Err(Violation::new(Code::C4, Subject::Transaction(left.name), end.at, sentence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checker::RunStop;
+    use crate::testing::{History, attempt, name, range, setup};
+    use crate::violation::Moment;
+    use splitrace_runtime::ids::{AttemptNumber, LeaderEpoch};
+
+    const FIRST: Fence = Fence { leader_epoch: LeaderEpoch(1), attempt: AttemptNumber(0) };
+    const SECOND: Fence = Fence { leader_epoch: LeaderEpoch(1), attempt: AttemptNumber(1) };
+
+    fn begun(number: u64, fence: Fence) -> EventKind {
+        EventKind::TransactionBegun { transaction: name(0, number), fence }
+    }
+
+    fn durable(number: u64, fence: Fence) -> EventKind {
+        let records = [range(0, 0, 4)].into_iter().collect();
+        EventKind::TransactionDurable { transaction: name(0, number), fence, records }
+    }
+
+    fn rolled_back(number: u64, prepared: bool) -> EventKind {
+        EventKind::TransactionRolledBack { transaction: name(0, number), prepared }
+    }
+
+    fn visible(number: u64) -> EventKind {
+        History::visible(name(0, number), attempt(0, 0), &[range(0, 0, 4)])
+    }
+
+    fn judge(kinds: Vec<EventKind>, result: Option<JobResult>) -> (Result<(), Violation>, NoResidue) {
+        let mut history = History::new();
+        for kind in kinds {
+            history.store(kind);
+        }
+        let mut checker = NoResidue::new(&setup());
+        for event in history.events() {
+            assert_eq!(checker.observe(event), Ok(()), "only the end is judged");
+        }
+        let at = Moment::from(&history.events().last().expect("something happened").header);
+        let verdict = checker.finish(&RunEnd { job_ended: result, stop: RunStop::Quiescent, at });
+        (verdict, checker)
+    }
+
+    fn finished(kinds: Vec<EventKind>) -> Result<(), Violation> {
+        judge(kinds, Some(JobResult::Finished)).0
+    }
+
+    #[test]
+    fn everything_is_visible_or_rolled_back() {
+        let good = vec![
+            begun(1, FIRST),
+            durable(1, FIRST),
+            begun(2, FIRST),
+            visible(1),
+            rolled_back(2, false),
+            begun(2, SECOND),
+            durable(2, SECOND),
+            rolled_back(2, true),
+        ];
+        assert_eq!(finished(good), Ok(()));
+    }
+
+    #[test]
+    fn what_is_left_is_named_with_its_state() {
+        let violation = finished(vec![begun(1, FIRST), durable(1, FIRST)]).unwrap_err();
+        assert_eq!((violation.code, violation.subject), (Code::C4, Subject::Transaction(name(0, 1))));
+        assert_eq!(
+            violation.to_string(),
+            "C4 no residue: the job is finished, but s0-chk1 is still prepared in the store"
+        );
+        let violation = finished(vec![begun(1, FIRST)]).unwrap_err();
+        assert!(violation.to_string().contains("s0-chk1 is still open"), "{violation}");
+    }
+
+    #[test]
+    fn a_zombies_work_under_the_same_name_is_told_from_the_living_ones() {
+        let both = |settled| vec![begun(1, FIRST), begun(1, SECOND), durable(1, SECOND), settled];
+        let violation = finished(both(visible(1))).unwrap_err();
+        assert!(violation.to_string().contains("still open"), "{violation}");
+        let violation = finished(both(rolled_back(1, false))).unwrap_err();
+        assert!(violation.to_string().contains("still prepared"), "{violation}");
+    }
+
+    /// A commit whose reply was lost is *maybe* to the committer; the ledger knows, and only it is asked.
+    #[test]
+    fn a_commit_of_unknown_outcome_is_settled_by_the_ledger() {
+        assert_eq!(finished(vec![begun(1, FIRST), durable(1, FIRST), visible(1)]), Ok(()));
+        assert!(finished(vec![begun(1, FIRST), durable(1, FIRST)]).is_err());
+    }
+
+    #[test]
+    fn nobody_settles_anything_after_a_cancel_or_a_failure() {
+        for result in [None, Some(JobResult::Cancelled), Some(JobResult::Failed("gave up".to_owned()))] {
+            assert_eq!(judge(vec![begun(1, FIRST)], result).0, Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_store_without_transactions_gives_nothing_to_judge() {
+        let (verdict, checker) = judge(vec![visible(1)], Some(JobResult::Finished));
+        assert_eq!(verdict, Ok(()));
+        assert_eq!(checker.judgement(), crate::checker::Judgement::Judged { count: 0 });
+    }
+}
