@@ -6,6 +6,7 @@
 
 pub mod choices;
 pub mod explore;
+pub mod input_file;
 pub mod judge;
 pub mod outside;
 pub mod replay;

@@ -1,6 +1,7 @@
 //! Replay files: a scenario, its choices, and what came of them. Versioned, never overwritten.
 
 use crate::choices::RecordedChoices;
+use crate::input_file;
 use crate::run::RunReport;
 use crate::scenario::Scenario;
 use crate::trace_hash_text;
@@ -15,6 +16,7 @@ pub const REPLAY_VERSION: u32 = 2;
 
 /// A run, written down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReplayFile {
     /// [`REPLAY_VERSION`].
     pub version: u32,
@@ -99,8 +101,7 @@ impl ReplayFile {
     /// # Errors
     /// When it cannot be read, is no replay file, or is of another version.
     pub fn read(path: &Path) -> Result<Self, ReplayError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ReplayError::Io { path: path.into(), source })?;
+        let text = input_file::read(path).map_err(|source| ReplayError::Io { path: path.into(), source })?;
         let syntax = |error: serde_json::Error| ReplayError::Syntax {
             path: path.into(),
             line: error.line(),

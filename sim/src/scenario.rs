@@ -5,6 +5,7 @@
 mod demo;
 mod draw;
 mod file;
+mod place;
 mod resubmission;
 mod weaker_modes;
 

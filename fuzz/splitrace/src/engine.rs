@@ -25,7 +25,7 @@ use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
-use splitrace_runtime::defects::{DefectSet, Profile};
+use splitrace_runtime::defects::{Defect, DefectSet, Profile};
 use splitrace_runtime::event::{Event, FaultKind};
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
 use splitrace_sim::run::{
@@ -284,6 +284,13 @@ pub fn records_divergence(file: &ReplayFile) -> bool {
     matches!(&file.outcome, Outcome::Violated(violation) if violation.code == Code::D1)
 }
 
+/// Whether a seed gives the run that a replay file records. Where a planted leak makes each run another, nobody can tell.
+#[must_use]
+pub fn is_seed_of(file: &ReplayFile, seed: u64) -> bool {
+    file.scenario.job.defects.has(Defect::HashMapOrderLeaks)
+        || run_one(&file.scenario, seed).trace_hash == file.trace_hash
+}
+
 /// What each invariant did in a run that was compared with another of the same choices, or in one that was not.
 #[must_use]
 pub fn judgements(report: &RunReport, is_compared: bool) -> Vec<(Code, Judgement)> {
@@ -331,7 +338,7 @@ impl ScenarioSource {
 /// # Errors
 /// When it cannot be read or is no valid scenario.
 pub fn read_scenario(path: &Path) -> Result<Scenario, CommandError> {
-    let text = std::fs::read_to_string(path)
+    let text = splitrace_sim::input_file::read(path)
         .map_err(|source| CommandError::UnreadableFile { path: path.to_owned(), source })?;
     Scenario::from_toml(&text)
         .map_err(|error| CommandError::BadScenario { path: path.to_owned(), message: error.to_string() })

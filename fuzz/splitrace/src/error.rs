@@ -38,6 +38,18 @@ pub enum CommandError {
     /// A replay did not do what the recorded run did.
     #[error("the replay does not reproduce the recorded run: {0}")]
     NotReproduced(String),
+    /// A replay file names a seed that gives another run.
+    #[error(
+        "'{}' names seed {seed}, but that seed gives another run than the one that it records: put the right seed there, \
+         or null",
+        path.display()
+    )]
+    ForeignSeed {
+        /// The file.
+        path: PathBuf,
+        /// The seed.
+        seed: u64,
+    },
     /// The folder for replay files cannot be written to.
     #[error("cannot write to the folder '{}': {source}", path.display())]
     UnwritableFolder {

@@ -244,8 +244,19 @@ fn a_planted_defect_is_found_written_and_replayed() {
     // A file that says something else than what happens is refused.
     let mut json: serde_json::Value = serde_json::from_slice(&before[0]).expect("a replay file is JSON");
     assert!(json["trace_hash"].as_str().is_some_and(|hash| hash.starts_with("0x") && hash.len() == 18));
-    json["trace_hash"] = serde_json::json!("0x0000000000000001");
     let changed = folder.path().join("changed.json");
-    std::fs::write(&changed, json.to_string()).expect("it is writable");
-    refused(&["replay", text(&changed)], &["does not reproduce", "trace hash", "0x0000000000000001"]);
+    let mut refuse = |field: &str, value: serde_json::Value, words: &[&str]| {
+        let right = json.get(field).cloned();
+        json[field] = value;
+        std::fs::write(&changed, json.to_string()).expect("it is writable");
+        refused(&["replay", text(&changed)], words);
+        match right {
+            Some(right) => json[field] = right,
+            None => drop(json.as_object_mut().and_then(|fields| fields.remove(field))),
+        }
+    };
+    let other = serde_json::json!("0x0000000000000001");
+    refuse("trace_hash", other, &["does not reproduce", "trace hash", "0x0000000000000001"]);
+    refuse("seed", 199_999.into(), &["changed.json", "names seed 199999", "gives another run"]);
+    refuse("sed", 7.into(), &["changed.json", "unknown field `sed`"]);
 }

@@ -1,6 +1,7 @@
 //! Scenarios as TOML files, checked when they are read.
 
 use super::Scenario;
+use super::place::line_of;
 use splitrace_runtime::config::{ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
@@ -20,13 +21,41 @@ pub enum ScenarioError {
         message: String,
     },
     /// A value makes no sense.
-    #[error("{place}: {message}")]
+    #[error("{}{place}: {message}", in_line(*line))]
     Value {
+        /// From 1, where the scenario comes from a file.
+        line: Option<usize>,
         /// The key.
         place: String,
         /// What would be right.
         message: String,
     },
+}
+
+fn in_line(line: Option<usize>) -> String {
+    line.map(|line| format!("line {line}, ")).unwrap_or_default()
+}
+
+impl ScenarioError {
+    fn value(place: &str, message: &str) -> Self {
+        Self::Value { line: None, place: place.to_owned(), message: message.to_owned() }
+    }
+
+    /// The same, with the vertex that it is about.
+    fn of_vertex(mut self, index: usize) -> Self {
+        if let Self::Value { place, .. } = &mut self {
+            *place = place.replacen("job.vertices.", &format!("job.vertices[{index}]."), 1);
+        }
+        self
+    }
+
+    /// The same, with the line of the value in its file.
+    fn in_file(mut self, text: &str) -> Self {
+        if let Self::Value { line, place, .. } = &mut self {
+            *line = line_of(text, place);
+        }
+        self
+    }
 }
 
 impl Scenario {
@@ -44,7 +73,7 @@ impl Scenario {
                 message: error.message().to_owned(),
             }
         })?;
-        scenario.validate()?;
+        scenario.validate().map_err(|error| error.in_file(text))?;
         Ok(scenario)
     }
 
@@ -62,9 +91,7 @@ impl Scenario {
     /// # Errors
     /// The first value that makes no sense.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        let wrong = |place: &str, message: &str| {
-            Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
-        };
+        let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
         let values = serde_json::to_value(self).expect("a scenario has only plain data");
         check_bounds("", &values)?;
         let job = &self.job;
@@ -72,14 +99,18 @@ impl Scenario {
             return wrong("job.vertices", "a job has one to four of them");
         }
         let mut operators = BTreeSet::<OperatorUid>::new();
-        for vertex in &job.vertices {
+        for (index, vertex) in job.vertices.iter().enumerate() {
             let coordinated = vertex.coordinated.map(|coordinated| coordinated.operator);
             for operator in [Some(vertex.operator), coordinated].into_iter().flatten() {
                 if !operators.insert(operator) {
-                    return wrong("job.vertices.operator", "every operator uid is used once");
+                    return Err(ScenarioError::value(
+                        "job.vertices.operator",
+                        "every operator uid is used once",
+                    )
+                    .of_vertex(index));
                 }
             }
-            validate_vertex(vertex)?;
+            validate_vertex(vertex).map_err(|error| error.of_vertex(index))?;
         }
         if !(1..=64).contains(&job.task_managers) {
             return wrong("job.task_managers", "it lies between 1 and 64");
@@ -101,14 +132,21 @@ impl Scenario {
             let message = "interval, timeout, concurrent_max and retained_max are at least 1";
             return wrong("job.checkpointing", message);
         }
+        let trip_ns = self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns);
+        let least_ns = trip_ns.saturating_mul(CHECKPOINT_TRIPS);
+        if let Some(checkpointing) = job.checkpointing.filter(|held| held.timeout_ns < least_ns) {
+            let message = format!(
+                "{} ns, but the messages of a checkpoint alone may take {least_ns} ns, so that none would complete",
+                checkpointing.timeout_ns
+            );
+            return wrong("job.checkpointing.timeout_ns", &message);
+        }
         self.validate_resubmission()?;
         self.validate_surroundings()
     }
 
     fn validate_resubmission(&self) -> Result<(), ScenarioError> {
-        let wrong = |message: &str| {
-            Err(ScenarioError::Value { place: "resubmission".to_owned(), message: message.to_owned() })
-        };
+        let wrong = |message: &str| Err(ScenarioError::value("resubmission", message));
         let Some(resubmission) = self.resubmission else { return Ok(()) };
         if self.job.checkpointing.is_none() {
             return wrong("it restores a checkpoint, so the job needs checkpoints");
@@ -147,9 +185,7 @@ impl Scenario {
     }
 
     fn validate_surroundings(&self) -> Result<(), ScenarioError> {
-        let wrong = |place: &str, message: &str| {
-            Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
-        };
+        let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
         let faults = &self.faults;
         for (place, odds) in [
             ("faults.frame", faults.frame),
@@ -200,9 +236,7 @@ impl Scenario {
 }
 
 fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
-    let wrong = |place: &str, message: &str| {
-        Err(ScenarioError::Value { place: place.to_owned(), message: message.to_owned() })
-    };
+    let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
     if !(1..=64).contains(&vertex.parallelism) {
         return wrong("job.vertices.parallelism", "it lies between 1 and 64");
     }
@@ -232,6 +266,9 @@ fn stall_ns(vertex: &VertexConfig) -> u64 {
     vertex.task.stall.map_or(0, |stall| stall.for_ns)
 }
 
+/// So many messages one after the other a checkpoint may take: the counter's raise, the coordinator's snapshot, the
+/// trigger, the writer's requests to the store, the acknowledgement and the add, each with its answer.
+const CHECKPOINT_TRIPS: u64 = 10;
 /// No duration is longer than about 104 days: sums of a few of them stay far from overflow.
 const NANOS_MAX: u64 = 1 << 53;
 /// No fault is planned more often than this.
@@ -246,7 +283,10 @@ fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioEr
             let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
             check_bounds(&place, value)
         }),
-        serde_json::Value::Array(values) => values.iter().try_for_each(|value| check_bounds(place, value)),
+        serde_json::Value::Array(values) => values
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, value)| check_bounds(&format!("{place}[{index}]"), value)),
         serde_json::Value::Number(number) => {
             let most = match place {
                 place if place.ends_with("_ns") => NANOS_MAX,
@@ -256,9 +296,7 @@ fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioEr
             };
             match number.as_u64() {
                 Some(number) if number <= most => Ok(()),
-                _ => {
-                    Err(ScenarioError::Value { place: place.to_owned(), message: format!("at most {most}") })
-                }
+                _ => Err(ScenarioError::value(place, &format!("at most {most}"))),
             }
         }
         _ => Ok(()),
@@ -306,9 +344,28 @@ mod tests {
     }
 
     #[test]
+    fn a_checkpoint_has_the_time_that_its_messages_take() {
+        let said = refused(|scenario| {
+            scenario.job.checkpointing.as_mut().expect("drawn with checkpoints").timeout_ns = 1;
+        });
+        assert!(said.starts_with("job.checkpointing.timeout_ns: 1 ns, but the messages"), "{said}");
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_told_with_its_line() {
+        let mut scenario = Scenario::draw(7);
+        scenario.job.vertices[0].source.split_count = 0;
+        let text = scenario.to_toml();
+        let at = text.lines().position(|line| line == "split_count = 0").expect("it stands there") + 1;
+        let said = Scenario::from_toml(&text).expect_err("it has nothing to read").to_string();
+        let expected = format!("line {at}, job.vertices[0].source.split_count: it is at least 1");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+
+    #[test]
     fn a_source_has_something_to_read() {
         let said = refused(|scenario| scenario.job.vertices[0].source.split_count = 0);
-        assert!(said.starts_with("job.vertices.source.split_count: it is at least 1"), "{said}");
+        assert!(said.starts_with("job.vertices[0].source.split_count: it is at least 1"), "{said}");
         assert_eq!(refused(|scenario| scenario.job.vertices[0].source.records_per_split = 0), "accepted");
     }
 
@@ -318,7 +375,7 @@ mod tests {
         let fetchers = FetcherConfig { threading: FetcherThreading::PerSplit, queue_capacity: 0 };
         let reader = ReaderKind::Fetchers(fetchers);
         let said = refused(|scenario| scenario.job.vertices[0].task.reader = reader);
-        assert!(said.starts_with("job.vertices.task.reader.fetchers.queue_capacity"), "{said}");
+        assert!(said.starts_with("job.vertices[0].task.reader.fetchers.queue_capacity"), "{said}");
         let stall = Stall { record: 0, for_ns: 20_000_000_000 };
         let said = refused(|scenario| scenario.job.vertices[0].task.stall = Some(stall));
         assert!(said.starts_with("limits.no_progress_max_ns"), "{said}");

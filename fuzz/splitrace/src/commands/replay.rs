@@ -93,6 +93,9 @@ fn replay_file(path: &Path) -> Result<Replayed, CommandError> {
     let title = format!("replay of '{}'{of_seed}", path.display());
     let (report, story) = engine::tell_recorded(&file.scenario, &file.choices);
     let Some(difference) = file.difference(&report) else {
+        if let Some(seed) = seed.filter(|seed| !engine::is_seed_of(&file, *seed)) {
+            return Err(CommandError::ForeignSeed { path: path.to_owned(), seed });
+        }
         return Ok(Replayed { title, seed, report, story, sides: None });
     };
     if let Some(parted) = engine::parted_recorded(&file.scenario, &file.choices) {
