@@ -84,6 +84,7 @@ kinds! {
     SplitRequested
     SplitsAssigned
     NoMoreSplitsSignalled
+    AlignmentAnnounced
     AssignmentsFiled
     EnumeratorSnapshotTaken
     SplitsGivenBack
@@ -107,6 +108,9 @@ kinds! {
     SplitAdded
     OperatorEventHandled
     NoMoreSplitsNoticed
+    SplitsPaused
+    AlignmentWaitBegan
+    AlignmentWaitEnded
     RecordsEmitted
     RecordsFiltered
     RecordsWritten

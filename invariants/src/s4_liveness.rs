@@ -12,7 +12,7 @@ use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
-use splitrace_runtime::ids::{SubtaskId, SubtaskIndex};
+use splitrace_runtime::ids::{ActorId, SubtaskId, SubtaskIndex};
 use splitrace_runtime::message::ExecutionState;
 
 /// So much virtual time without a visible record, a completed checkpoint or a finished split, faults having stopped, is
@@ -30,6 +30,8 @@ pub struct Liveness {
     reached_at_ns: u64,
     /// What the job master knows of each subtask's current execution.
     states: Table<Option<ExecutionState>>,
+    /// Who waits for its watermark group: what its reader has reached and what is allowed, in milliseconds.
+    aligning: Table<Option<(i64, i64)>>,
 }
 
 impl Liveness {
@@ -43,15 +45,37 @@ impl Liveness {
             healed: false,
             reached_at_ns: 0,
             states: Table::default(),
+            aligning: Table::default(),
         }
     }
 
-    /// Who is not done, as far as the job master's events tell.
-    fn culprit(&self) -> Option<(SubtaskId, ExecutionState)> {
-        self.states.iter().find_map(|(vertex, index, state)| {
+    /// Who is not done, as far as the job master's events tell: first of all somebody who waits for the others, since
+    /// the others are often done.
+    fn culprit(&self) -> Option<(SubtaskId, String)> {
+        let waiting = self.aligning.iter().find_map(|(vertex, index, aligning)| {
+            let (reached_ms, allowed_ms) = (*aligning)?;
             let subtask = SubtaskId { vertex, subtask: SubtaskIndex(index) };
-            state.filter(|state| *state != ExecutionState::Finished).map(|state| (subtask, state))
-        })
+            let waits = format!(
+                "{subtask} waits for its watermark group: it has reached {reached_ms} ms of event time and may go up to \
+                 {allowed_ms} ms"
+            );
+            Some((subtask, waits))
+        });
+        let not_done = || {
+            self.states.iter().find_map(|(vertex, index, state)| {
+                let subtask = SubtaskId { vertex, subtask: SubtaskIndex(index) };
+                let state = state.filter(|state| *state != ExecutionState::Finished)?;
+                Some((subtask, format!("{subtask} is {state:?}")))
+            })
+        };
+        waiting.or_else(not_done)
+    }
+
+    /// The task that this execution is of waits for its group, or no more.
+    fn aligns(&mut self, event: &Event, aligning: Option<(i64, i64)>) {
+        if let ActorId::Task(attempt) = event.header.actor {
+            *self.aligning.subtask_mut(attempt.subtask_id()) = aligning;
+        }
     }
 }
 
@@ -65,6 +89,8 @@ impl Checker for Liveness {
         Kind::BecameVisible,
         Kind::CheckpointCompleted,
         Kind::SplitFinished,
+        Kind::AlignmentWaitBegan,
+        Kind::AlignmentWaitEnded,
     ]);
 
     fn docket(&self) -> &Docket {
@@ -75,10 +101,15 @@ impl Checker for Liveness {
         match &event.kind {
             EventKind::TaskDeployed { attempt, .. } => {
                 *self.states.subtask_mut(attempt.subtask_id()) = Some(ExecutionState::Deploying);
+                *self.aligning.subtask_mut(attempt.subtask_id()) = None;
             }
             EventKind::TaskStateChanged { attempt, state, .. } => {
                 *self.states.subtask_mut(attempt.subtask_id()) = Some(*state);
             }
+            EventKind::AlignmentWaitBegan { watermark_ms, allowed_ms } => {
+                self.aligns(event, Some((*watermark_ms, *allowed_ms)));
+            }
+            EventKind::AlignmentWaitEnded { .. } => self.aligns(event, None),
             EventKind::FaultInjected { .. } => self.broken = true,
             EventKind::Healed => {
                 self.healed = true;
@@ -107,7 +138,7 @@ impl Checker for Liveness {
             return Ok(());
         }
         let (subject, who) = match self.culprit() {
-            Some((subtask, state)) => (Subject::Subtask(subtask), format!("{subtask} is {state:?}")),
+            Some((subtask, what)) => (Subject::Subtask(subtask), what),
             None if self.states.iter().all(|(_, _, state)| state.is_none()) => {
                 (Subject::Job, "no task was ever deployed".to_owned())
             }
@@ -148,6 +179,30 @@ mod tests {
         let violation = judge(true, None, RunStop::Quiescent).unwrap_err();
         assert_eq!(violation.code, Code::S4);
         assert_eq!(violation.subject, Subject::Subtask(attempt(0, 0).subtask_id()));
+    }
+
+    #[test]
+    fn whoever_waits_for_its_watermark_group_is_named_before_whoever_merely_runs() {
+        let mut history = History::new();
+        for subtask in 0..2 {
+            history.main(EventKind::TaskDeployed {
+                attempt: attempt(subtask, 0),
+                task_manager: 0,
+                restored: None,
+            });
+        }
+        history.task(0, attempt(1, 0), EventKind::AlignmentWaitBegan { watermark_ms: 90, allowed_ms: 70 });
+        let finish = |history: &History| {
+            let mut checker = Liveness::new(&setup());
+            history.events().iter().for_each(|event| checker.observe(event).unwrap());
+            let end = RunEnd { stop: RunStop::Quiescent, ..end_of(history.events()) };
+            checker.finish(&end).unwrap_err()
+        };
+        let waiting = finish(&history);
+        assert_eq!(waiting.subject, Subject::Subtask(attempt(1, 0).subtask_id()));
+        assert!(waiting.sentence.ends_with("it has reached 90 ms of event time and may go up to 70 ms"));
+        history.task(0, attempt(1, 0), EventKind::AlignmentWaitEnded { allowed_ms: 90 });
+        assert_eq!(finish(&history).subject, Subject::Subtask(attempt(0, 0).subtask_id()));
     }
 
     #[test]

@@ -234,6 +234,8 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         store_timeout_ns: NANOS_PER_MILLI,
         reader: ReaderKind::Direct,
         stall: None,
+        event_time: EventTime::NUMBER,
+        alignment: None,
     };
     let vertex = VertexConfig { operator: OperatorUid(0), parallelism: 2, source, task, coordinated: None };
     let config = JobConfig {

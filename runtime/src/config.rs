@@ -2,9 +2,11 @@
 //!
 //! Nothing here is read from the environment, and every unit is in its name.
 
+mod event_time;
 mod restart;
 mod script;
 
+pub use event_time::{AlignmentConfig, EventTime};
 pub use restart::RestartConfig;
 pub use script::{CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment};
 
@@ -150,6 +152,12 @@ pub struct TaskConfig {
     /// The outside has nothing to read for a while.
     #[serde(default)]
     pub stall: Option<Stall>,
+    /// Which event time a record has.
+    #[serde(default)]
+    pub event_time: EventTime,
+    /// Which other sources its source waits for in event time; `None` for nobody.
+    #[serde(default)]
+    pub alignment: Option<AlignmentConfig>,
 }
 
 /// How a reader waits for its next record.

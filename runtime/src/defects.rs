@@ -133,6 +133,18 @@ registry! {
     ReaderSwapsRecords = "reader-swaps-records",
         "the reader hands every pair of records of a split over the wrong way round",
         ["S5", "R1", "C2"], "made up for S5", Planted;
+    FinishedSubtaskHoldsBack = "finished-subtask-holds-back",
+        "a reader that has ended goes on reporting its last watermark, and its group waits for it for ever",
+        ["S4"], "FLINK-35157 (WMA-02)", Historical;
+    AnnouncementsEndAtRestart = "announcements-end-at-restart",
+        "the periodic announcement of watermark alignment dies when a subtask is just being restarted",
+        ["S4"], "FLINK-32362 (WMA-01)", Historical;
+    AnnouncementsEndAtNoMoreSplits = "announcements-end-at-no-more-splits",
+        "a reader that was told 'no more splits' hears no announcement of watermark alignment any more",
+        ["S4"], "FLINK-37670 (WMA-03)", Historical;
+    PausedRecordsSkipped = "paused-records-skipped",
+        "a split that watermark alignment paused is resumed one record too late",
+        ["C2", "R1"], "made up for watermark alignment", Planted;
     AssignedInSnapshot = "assigned-in-snapshot",
         "a split assigned inside snapshot_state is filed behind the checkpoint whose barrier follows it",
         ["C1", "S1", "R1"], "FACT 36", Quirk;

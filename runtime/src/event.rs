@@ -13,7 +13,7 @@ use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Event`]'s encoding.
-pub const SCHEMA_VERSION: u16 = 2;
+pub const SCHEMA_VERSION: u16 = 3;
 
 /// 'Every event of `process` with a sequence below `sequence` happened before this one': the message that led to it
 /// was sent then.
@@ -298,6 +298,13 @@ pub enum EventKind {
         /// The execution.
         attempt: ExecutionAttemptId,
     },
+    /// The coordinator told subtasks how far they may go in event time.
+    AlignmentAnnounced {
+        /// In milliseconds: the least watermark of the group and the drift that is allowed.
+        allowed_ms: i64,
+        /// Whom it told.
+        subtasks: Vec<SubtaskIndex>,
+    },
     /// The tracker filed the uncheckpointed assignments under a checkpoint (breakpoint). Read by B1.
     AssignmentsFiled {
         /// The checkpoint.
@@ -471,6 +478,25 @@ pub enum EventKind {
     },
     /// The reader was told that no split will come.
     NoMoreSplitsNoticed,
+    /// Splits went too far in event time, or need not wait any more.
+    SplitsPaused {
+        /// Not read from here on.
+        paused: Vec<SplitId>,
+        /// Read again.
+        resumed: Vec<SplitId>,
+    },
+    /// The reader's watermark is beyond what its group allows: it is not polled. Read by S4.
+    AlignmentWaitBegan {
+        /// The reader's watermark, in milliseconds.
+        watermark_ms: i64,
+        /// The limit.
+        allowed_ms: i64,
+    },
+    /// The group has caught up: the reader is polled again. Read by S4.
+    AlignmentWaitEnded {
+        /// The limit.
+        allowed_ms: i64,
+    },
     /// The reader handed records on. Read by S1, S4, R1.
     RecordsEmitted {
         /// The records.

@@ -44,6 +44,9 @@ identity!(
     /// the checkpoint of a batch job, which is none either; see [`CheckpointId::BATCH`].
     CheckpointId(u64), "chk {}");
 identity!(
+    /// Sources of one job whose watermarks are aligned with each other.
+    WatermarkGroup(u16), "watermark group {}");
+identity!(
     /// The how-manieth life of a process.
     Incarnation(u32), "life {}");
 identity!(

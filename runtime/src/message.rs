@@ -31,11 +31,28 @@ pub enum OperatorEvent {
     AddSplits(Vec<SplitPayload>),
     /// Flink's `NoMoreSplitsEvent`.
     NoMoreSplits,
+    /// Flink's `WatermarkAlignmentEvent`: how far the reader may go in event time, in milliseconds.
+    WatermarkAlignment {
+        /// Whoever is beyond it waits.
+        allowed_ms: i64,
+    },
     /// A custom event of the connector.
     Custom(#[serde(with = "serde_bytes")] Vec<u8>),
     /// An event that this operator does not know, with what it says of itself (FACT 57).
     Unknown(String),
 }
+
+impl OperatorEvent {
+    /// Whether an execution that does not take it for having ended may go on without: the next one of its kind says the
+    /// same or more (FACT 19).
+    #[must_use]
+    pub const fn is_loss_tolerant(&self) -> bool {
+        matches!(self, Self::WatermarkAlignment { .. })
+    }
+}
+
+/// The watermark of whoever holds nobody back: it has ended, or has no records for now.
+pub const MAX_WATERMARK_MS: i64 = i64::MAX;
 
 /// From an operator to its coordinator.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -515,10 +532,14 @@ pub enum Timer {
     StoreTimeout(CallId),
     /// Task: user code that stood still goes on.
     UserCodeStall,
+    /// Task: the source reports its watermark.
+    WatermarkReport,
     /// Coordinator of an operator that is no source: send the next event.
     CoordinatedEvent,
     /// Coordinator of a source: a worker runs this for the enumerator.
     AsyncCall(AsyncCallName),
+    /// Coordinator of a source: tell the readers how far they may go in event time.
+    AlignmentAnnouncement,
 }
 
 /// From a coordinator's thread to the main thread.
@@ -595,6 +616,13 @@ pub enum CoordinatorMail {
         call: AsyncCallName,
         /// What came of it.
         result: Result<Vec<u8>, UserError>,
+    },
+    /// From the coordinator of another source of the same watermark group.
+    GroupWatermark {
+        /// The source.
+        source: OperatorUid,
+        /// The least watermark of its readers in milliseconds; `None` forgets it, as that source begins anew.
+        watermark_ms: Option<i64>,
     },
     /// A timer of this actor.
     Timer(Timer),

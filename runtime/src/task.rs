@@ -111,7 +111,8 @@ impl Task {
         Self {
             status: TaskStatus::Created,
             mailbox: Mailbox::default(),
-            source: SourceOperator::new(reader, descriptor.reports_splits, descriptor.defects),
+            source: SourceOperator::new(reader, descriptor.reports_splits, descriptor.defects)
+                .aligned(config.alignment),
             map: MapOperator::new(config.filter_every),
             coordinated: descriptor.coordinated.map(CoordinatedOperator::new),
             writer: SinkWriterOperator::new(writer),
@@ -152,6 +153,12 @@ impl Task {
         };
         if let Some(what) = store {
             return Some(format!("{subtask} waits for the store's reply to {what}"));
+        }
+        if let Some((watermark_ms, allowed_ms)) = self.source.waits_for_alignment() {
+            return Some(format!(
+                "{subtask} waits for its watermark group: it has reached {watermark_ms} ms of event time and may go \
+                 up to {allowed_ms} ms"
+            ));
         }
         (self.status == TaskStatus::Running && self.input_ended)
             .then(|| format!("{subtask} waits for a checkpoint after its end of input to complete"))
@@ -205,6 +212,10 @@ impl Task {
                 if self.mailbox.is_empty() && self.can_poll() { self.poll(decision, outbox) } else { Ok(()) }
             }
             Some(TaskMail::Timer(Timer::UserCodeStall)) => self.stall_over(outbox),
+            Some(TaskMail::Timer(Timer::WatermarkReport)) => {
+                self.report_watermark(outbox);
+                Ok(())
+            }
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),
             Some(TaskMail::Timer(timer)) => {
                 debug_assert!(false, "{timer:?} is no timer of a task");

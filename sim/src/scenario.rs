@@ -15,7 +15,7 @@ pub use resubmission::{Ending, Resubmission};
 
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput};
-use splitrace_runtime::config::{JobConfig, VertexConfig};
+use splitrace_runtime::config::{JobConfig, ReaderKind, VertexConfig};
 use splitrace_runtime::event::Window;
 
 /// A job with at least so many restarts is never failed by the faults of a scenario alone.
@@ -208,6 +208,13 @@ fn may_user_code_fail(vertex: &VertexConfig) -> bool {
     vertex.task.user_failure.is_some()
         || vertex.task.checkpoint_failure.is_some()
         || vertex.source.script.failure.is_some()
+        || is_alignment_unsupported(vertex)
+}
+
+/// Whether alignment will ask a reader for what it cannot do.
+fn is_alignment_unsupported(vertex: &VertexConfig) -> bool {
+    vertex.task.reader == ReaderKind::Blocking
+        && vertex.task.alignment.is_some_and(|alignment| !alignment.allow_unaligned_splits)
 }
 
 impl Scenario {

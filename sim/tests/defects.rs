@@ -70,6 +70,10 @@ defects! {
     own_transactions_only = "own-transactions-only";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     reader_swaps_records = "reader-swaps-records";
+    finished_subtask_holds_back = "finished-subtask-holds-back";
+    announcements_end_at_restart = "announcements-end-at-restart";
+    announcements_end_at_no_more_splits = "announcements-end-at-no-more-splits";
+    paused_records_skipped = "paused-records-skipped";
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::timeline::task::{fetcher_row, task_row};
 use splitrace_runtime::config::{AssignmentPolicy, JobConfig};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, OperatorUid, SubtaskIndex};
+use splitrace_runtime::message::MAX_WATERMARK_MS;
 use splitrace_runtime::records::SplitPosition;
 use std::fmt;
 
@@ -173,6 +174,11 @@ fn chain_name(vertex: OperatorUid) -> String {
 /// 'subtask 0', with the operator where it is not the first.
 fn subtask_name(subtask: SubtaskIndex) -> String {
     format!("subtask {}", subtask.0)
+}
+
+/// A watermark, or that there is no limit.
+fn watermark(watermark_ms: i64) -> String {
+    if watermark_ms == MAX_WATERMARK_MS { "any time".to_owned() } else { format!("{watermark_ms} ms") }
 }
 
 /// `[split-0[0,40), split-1[40,80)]`.

@@ -49,6 +49,22 @@ fn honest_modes_commit_every_record_exactly_once() {
 }
 
 #[test]
+fn aligned_readers_wait_for_each_other_and_lose_nothing() {
+    for seed in SEEDS {
+        let demo = demo(&["watermark-alignment", "--seed", seed]);
+        let words = [
+            "watermark alignment: ",
+            "pauses split-3",
+            "resumes split-3",
+            "waits for the others (up to ",
+            "goes on",
+        ];
+        demo.is(0, &words);
+        assert_eq!(demo.last_line(), EXACTLY_ONCE, "seed {seed}");
+    }
+}
+
+#[test]
 fn a_reader_that_blocks_its_task_costs_a_checkpoint_and_a_fetcher_does_not() {
     for (mode, aborts) in [("blocking-reader", true), ("blocked-fetcher", false)] {
         let demo = demo(&[mode]);

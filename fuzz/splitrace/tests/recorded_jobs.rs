@@ -258,7 +258,7 @@ fn every_mode_has_a_recorded_job_or_is_ours_alone() {
         .collect();
     assert_eq!(
         without,
-        ["commit-early", "fetcher", "blocking-reader", "blocked-fetcher"],
+        ["commit-early", "fetcher", "blocking-reader", "blocked-fetcher", "watermark-alignment"],
         "modes that no recorded job stands behind"
     );
 }

@@ -63,6 +63,8 @@ fn tell_coordinator(history: &mut History) {
     history.coordinator(EventKind::SplitRequested { attempt });
     history.coordinator(EventKind::SplitsAssigned { attempt, splits: splits.clone() });
     history.coordinator(EventKind::NoMoreSplitsSignalled { attempt });
+    let subtasks = vec![attempt.subtask];
+    history.coordinator(EventKind::AlignmentAnnounced { allowed_ms: 7, subtasks });
     history.coordinator(EventKind::AssignmentsFiled { checkpoint });
     history.coordinator(EventKind::EnumeratorSnapshotTaken { checkpoint, pending });
     let subtask = attempt.subtask_id();
@@ -101,6 +103,9 @@ fn tell_task(history: &mut History) {
     task(EventKind::SplitAdded { split });
     task(EventKind::OperatorEventHandled { operator: OPERATOR, id: OperatorEventId(1) });
     task(EventKind::NoMoreSplitsNoticed);
+    task(EventKind::SplitsPaused { paused: vec![split_id], resumed: Vec::new() });
+    task(EventKind::AlignmentWaitBegan { watermark_ms: 4, allowed_ms: 3 });
+    task(EventKind::AlignmentWaitEnded { allowed_ms: 4 });
     task(EventKind::RecordsEmitted { range });
     task(EventKind::RecordsFiltered { range });
     task(EventKind::RecordsWritten { transaction, range });

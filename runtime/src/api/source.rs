@@ -16,5 +16,5 @@ pub use facade::{
 };
 pub use ports::{
     AsyncCall, AsyncCallName, ContextError, EnumeratorContext, EnumeratorFactory, EnumeratorPort,
-    FetchingNote, InputStatus, ReaderContext, ReaderPort, UserError,
+    FetchingNote, InputStatus, PauseError, ReaderContext, ReaderPort, UserError,
 };

@@ -15,7 +15,7 @@ pub use split_reader::{RangeRecordEmitter, RangeSplitReader};
 
 use crate::api::source::{
     Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, SimpleVersionedSerializer, Source,
-    SourceEnumerators, SourceSplit,
+    SourceEnumerators, SourceReader, SourceSplit,
 };
 use crate::api::source_state::StateError;
 use crate::config::{
@@ -25,7 +25,9 @@ use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
-use defective::{AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator, SwappingReader};
+use defective::{
+    AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator, SkippingReader, SwappingReader,
+};
 use std::sync::Arc;
 
 /// Where the splits of an unbounded source end: never reached, and far from overflow.
@@ -176,23 +178,31 @@ pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<
         script: EnumeratorScript::NONE,
     };
     let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
-    match defects.first_of(&[Defect::ReaderSnapshotsAhead, Defect::ReaderSwapsRecords]) {
+    let altered = [Defect::ReaderSnapshotsAhead, Defect::ReaderSwapsRecords, Defect::PausedRecordsSkipped];
+    match defects.first_of(&altered) {
         None => {}
-        Some(Defect::ReaderSnapshotsAhead) => {
-            return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, AheadReader>::new(source)));
-        }
-        Some(_) => {
-            return Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, SwappingReader>::new(
-                source,
-            )));
-        }
+        Some(Defect::ReaderSnapshotsAhead) => return altered_reader::<AheadReader>(source),
+        Some(Defect::ReaderSwapsRecords) => return altered_reader::<SwappingReader>(source),
+        Some(_) => return altered_reader::<SkippingReader>(source),
     }
     let ReaderKind::Fetchers(FetcherConfig { threading, queue_capacity }) = config.reader else {
         return Box::new(ReaderAdapter::new(source));
     };
-    let options = ReaderOptions { threading, queue_capacity, pull };
+    let options = ReaderOptions {
+        threading,
+        queue_capacity,
+        pull,
+        allows_unaligned_splits: config.alignment.is_some_and(|alignment| alignment.allow_unaligned_splits),
+    };
     let reader = SourceReaderBase::new(options, RangeSplitReader::new(*config), RangeRecordEmitter, defects);
     Box::new(ReaderAdapter::with_reader(source, reader))
+}
+
+fn altered_reader<R>(source: RangeSource) -> Box<dyn ReaderPort>
+where
+    R: SourceReader<Split = RangeSplit> + From<RangeReader>,
+{
+    Box::new(ReaderAdapter::new(AlteredSource::<RangeEnumerator, R>::new(source)))
 }
 
 #[cfg(test)]

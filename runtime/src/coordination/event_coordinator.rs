@@ -96,6 +96,9 @@ impl EventCoordinator {
                 out.emit(EventKind::CoordinatorNotified { checkpoint, completed: false });
             }
             CoordinatorMail::AsyncResult { call, .. } => debug_assert!(false, "it never asked for {call:?}"),
+            CoordinatorMail::GroupWatermark { source, .. } => {
+                debug_assert!(false, "{source} is no peer of it")
+            }
             CoordinatorMail::Timer(timer) => self.on_timer(timer, out),
         }
     }

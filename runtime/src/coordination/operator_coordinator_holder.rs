@@ -113,6 +113,8 @@ pub struct OperatorCoordinatorHolder {
     event_next: u64,
     /// Sent or blocked, and not confirmed.
     unconfirmed: BTreeMap<OperatorEventId, ExecutionAttemptId>,
+    /// Those of them that an execution which has ended may miss.
+    loss_tolerant: BTreeSet<OperatorEventId>,
     /// Those among them that no further checkpoint waits for; only Flink has any.
     awaited_once: BTreeSet<OperatorEventId>,
     /// In the order of their closes.
@@ -150,6 +152,7 @@ impl OperatorCoordinatorHolder {
             retired: BTreeMap::new(),
             event_next: 0,
             unconfirmed: BTreeMap::new(),
+            loss_tolerant: BTreeSet::new(),
             awaited_once: BTreeSet::new(),
             awaiting: Vec::new(),
             job_failed: false,
@@ -272,6 +275,7 @@ impl OperatorCoordinatorHolder {
             self.open_gateways_for_all(out);
         } else {
             self.unconfirmed.clear();
+            self.loss_tolerant.clear();
             self.awaiting.clear();
         }
         for (index, next) in next.iter().enumerate() {
@@ -359,7 +363,8 @@ impl OperatorCoordinatorHolder {
     }
 
     /// What became of an event. Lost ('not delivered' and 'unknown' alike): the subtask fails over while that execution
-    /// runs, and then every checkpoint that waits for the event fails (FACTS 19, 21).
+    /// runs, unless it has just ended and may miss the event; and then every checkpoint that waits for the event fails
+    /// (FACTS 19, 21).
     pub fn on_delivery(
         &mut self,
         token: DeliveryToken,
@@ -373,11 +378,12 @@ impl OperatorCoordinatorHolder {
             return;
         };
         self.awaited_once.remove(&id);
+        let is_tolerable = self.loss_tolerant.remove(&id) && outcome == DeliveryOutcome::NotDelivered;
         if outcome == DeliveryOutcome::Delivered || self.defects.has(Defect::EventLossIgnored) {
             self.confirm(id, signals);
             return;
         }
-        if self.is_running(attempt) {
+        if self.is_running(attempt) && !is_tolerable {
             out.emit(EventKind::OperatorEventLost { operator: self.operator, attempt, id });
             let cause =
                 format!("An OperatorEvent from an OperatorCoordinator to a task was lost: {id} to {attempt}");

@@ -12,6 +12,9 @@
 //!
 //! What was refused: to give splits back when a subtask *fails*. Which checkpoint it restores is not known then.
 
+mod alignment;
+#[cfg(test)]
+mod alignment_tests;
 mod checkpoints;
 mod context;
 mod reader_events;
@@ -21,7 +24,7 @@ mod tests;
 use super::coordinator_error::CoordinatorError;
 use super::split_assignment_tracker::SplitAssignmentTracker;
 use crate::actor::Outbox;
-use crate::api::source::{EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
+use crate::api::source::{AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
 use crate::api::source_state;
 use crate::connectors::range_source::range_enumerators;
 use crate::defects::{Defect, DefectSet};
@@ -29,6 +32,7 @@ use crate::event::EventKind;
 use crate::ids::*;
 use crate::message::*;
 use crate::records::SplitPosition;
+use alignment::WatermarkAlignment;
 use context::{ContextCall, SourceCoordinatorContext};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -46,6 +50,8 @@ pub struct SourceCoordinator {
     restored: Option<(CheckpointId, Vec<SplitPosition>)>,
     enumerator: Option<Box<dyn EnumeratorPort>>,
     context: SourceCoordinatorContext,
+    /// `None` when the source waits for nobody in event time.
+    alignment: Option<Box<WatermarkAlignment>>,
 }
 
 impl Hash for SourceCoordinator {
@@ -55,6 +61,7 @@ impl Hash for SourceCoordinator {
         self.started.hash(hasher);
         self.enumerator.hash(hasher);
         self.context.hash(hasher);
+        self.alignment.hash(hasher);
     }
 }
 
@@ -67,10 +74,13 @@ impl SourceCoordinator {
     pub fn new(config: &SharedJobConfig, operator: OperatorUid) -> Self {
         let vertex = super::vertex_of(config, operator);
         let enumerators = range_enumerators(vertex, config.defects);
-        Self::with_enumerators(operator, vertex.parallelism, config.defects, enumerators)
+        Self {
+            alignment: WatermarkAlignment::of(config, operator).map(Box::new),
+            ..Self::with_enumerators(operator, vertex.parallelism, config.defects, enumerators)
+        }
     }
 
-    /// A coordinator of any source, that waits for its `Start`. `parallelism` is at least 1.
+    /// A coordinator of any source, aligned with nobody, that waits for its `Start`. `parallelism` is at least 1.
     #[must_use]
     pub fn with_enumerators(
         operator: OperatorUid,
@@ -88,6 +98,7 @@ impl SourceCoordinator {
             restored: None,
             enumerator: None,
             context,
+            alignment: None,
         }
     }
 
@@ -161,16 +172,17 @@ impl SourceCoordinator {
                     });
                 }
             }
-            CoordinatorMail::Timer(timer) => self.on_timer(timer, out),
+            CoordinatorMail::GroupWatermark { source, watermark_ms } => {
+                self.on_group_watermark(source, watermark_ms);
+            }
+            CoordinatorMail::Timer(Timer::AsyncCall(call)) => self.on_async_call_due(call, out),
+            CoordinatorMail::Timer(Timer::AlignmentAnnouncement) => self.announce_alignment(out),
+            CoordinatorMail::Timer(timer) => debug_assert!(false, "a source coordinator sets no {timer:?}"),
         }
     }
 
     /// A worker runs what it was asked for, and mails what came of it: other mail may be handled in between.
-    fn on_timer(&mut self, timer: Timer, out: &mut Outbox) {
-        let Timer::AsyncCall(call) = timer else {
-            debug_assert!(false, "a source coordinator sets no {timer:?}");
-            return;
-        };
+    fn on_async_call_due(&mut self, call: AsyncCallName, out: &mut Outbox) {
         if !self.context.async_call_due(call, out) {
             return;
         }
@@ -219,6 +231,7 @@ impl SourceCoordinator {
         let (restored, pending) = self.restored.take().unzip();
         out.emit(EventKind::EnumeratorStarted { pending: pending.unwrap_or_default(), restored });
         self.call(out, |enumerator, context| enumerator.start(context));
+        self.begin_alignment(out);
     }
 
     /// Closes the enumerator, if it was started. What it throws is logged, nothing else.

@@ -29,6 +29,8 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 store_timeout_ns: 1_000_000_000,
                 reader: ReaderKind::Direct,
                 stall: None,
+                event_time: EventTime::NUMBER,
+                alignment: None,
             },
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),

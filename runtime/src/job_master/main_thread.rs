@@ -207,6 +207,8 @@ impl MainThread {
             | Timer::FetchDue(_)
             | Timer::StoreTimeout(_)
             | Timer::UserCodeStall
+            | Timer::WatermarkReport
+            | Timer::AlignmentAnnouncement
             | Timer::CoordinatedEvent
             | Timer::AsyncCall(_) => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");

@@ -44,6 +44,8 @@ fn config() -> JobConfig {
                 store_timeout_ns: 1000,
                 reader: ReaderKind::Direct,
                 stall: None,
+                event_time: EventTime::NUMBER,
+                alignment: None,
             },
             coordinated: None,
         }],

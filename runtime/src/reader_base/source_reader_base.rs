@@ -3,7 +3,9 @@
 use super::split_fetcher::FetcherContext;
 use super::split_fetcher_manager::SplitFetcherManager;
 use super::split_reader::{RecordsBySplits, SplitReader};
-use crate::api::source::{FetchingNote, InputStatus, ReaderContext, SourceReader, SourceSplit, UserError};
+use crate::api::source::{
+    FetchingNote, InputStatus, PauseError, ReaderContext, SourceReader, SourceSplit, UserError,
+};
 use crate::config::FetcherThreading;
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId};
@@ -27,6 +29,8 @@ pub struct ReaderOptions {
     pub queue_capacity: u32,
     /// Whether the reader asks for a split when it has none.
     pub pull: bool,
+    /// Whether splits that a split reader cannot pause are read on.
+    pub allows_unaligned_splits: bool,
 }
 
 /// The reader.
@@ -47,9 +51,9 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReaderBase<R, E> {
     #[must_use]
     pub fn new(options: ReaderOptions, split_reader: R, emitter: E, defects: DefectSet) -> Self {
         let unbounded = defects.has(Defect::HandOverQueueUnbounded);
-        let capacity = if unbounded { u32::MAX } else { options.queue_capacity };
+        let queue_capacity = if unbounded { u32::MAX } else { options.queue_capacity };
         Self {
-            manager: SplitFetcherManager::new(options.threading, capacity, split_reader),
+            manager: SplitFetcherManager::new(ReaderOptions { queue_capacity, ..options }, split_reader),
             emitter,
             splits: Vec::new(),
             current: None,
@@ -170,7 +174,7 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReader for SourceReaderBa
         self.current.is_some() || self.manager.queue().is_available()
     }
 
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
         self.manager.pause_or_resume_splits(pause, resume);
         Ok(())
     }

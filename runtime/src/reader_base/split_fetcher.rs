@@ -9,7 +9,7 @@
 
 use super::hand_over_queue::{HandOverQueue, PutOutcome};
 use super::split_reader::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
-use crate::api::source::{SourceSplit, UserError};
+use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::{FetcherNumber, SplitId};
 use std::collections::VecDeque;
 
@@ -68,15 +68,18 @@ pub struct SplitFetcher<R: SplitReader> {
     /// The round that runs now is to come to its end.
     woken: bool,
     closed: bool,
+    /// A split reader that cannot pause splits reads them on.
+    allows_unaligned: bool,
 }
 
 impl<R: SplitReader> SplitFetcher<R> {
-    /// A fetcher without splits.
+    /// A fetcher without splits. `allows_unaligned`: not being able to pause them is no error.
     #[must_use]
-    pub const fn new(number: FetcherNumber, reader: R) -> Self {
+    pub const fn new(number: FetcherNumber, reader: R, allows_unaligned: bool) -> Self {
         Self {
             number,
             reader,
+            allows_unaligned,
             tasks: VecDeque::new(),
             assigned: Vec::new(),
             stage: Stage::BetweenTasks,
@@ -214,7 +217,9 @@ impl<R: SplitReader> SplitFetcher<R> {
                 self.reader.handle_splits_changes(SplitsChange::Removal(splits))
             }
             FetcherTask::PauseOrResumeSplits { pause, resume } => {
-                self.reader.pause_or_resume_splits(&pause, &resume)
+                let outcome = self.reader.pause_or_resume_splits(&pause, &resume);
+                PauseError::tolerate(outcome, self.allows_unaligned)
+                    .map_err(|error| UserError::new(error.to_string()))
             }
         }
     }

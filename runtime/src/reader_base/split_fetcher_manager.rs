@@ -5,6 +5,7 @@
 //! nothing to read; a later split starts a new one.
 
 use super::hand_over_queue::HandOverQueue;
+use super::source_reader_base::ReaderOptions;
 use super::split_fetcher::{FetcherContext, FetcherTask, SplitFetcher};
 use super::split_reader::{RecordsBySplits, SplitReader};
 use crate::api::source::UserError;
@@ -15,6 +16,7 @@ use crate::ids::{FetcherNumber, SplitId};
 #[derive(Clone, Hash, Debug)]
 pub struct SplitFetcherManager<R: SplitReader> {
     threading: FetcherThreading,
+    allows_unaligned: bool,
     /// What each fetcher gets a copy of.
     prototype: R,
     next_number: FetcherNumber,
@@ -30,12 +32,13 @@ pub struct SplitFetcherManager<R: SplitReader> {
 impl<R: SplitReader> SplitFetcherManager<R> {
     /// No fetcher yet. Each will read with a copy of `prototype`, which has no splits.
     #[must_use]
-    pub fn new(threading: FetcherThreading, queue_capacity: u32, prototype: R) -> Self {
+    pub fn new(options: ReaderOptions, prototype: R) -> Self {
         Self {
-            threading,
+            threading: options.threading,
+            allows_unaligned: options.allows_unaligned_splits,
             prototype,
             next_number: FetcherNumber(0),
-            queue: HandOverQueue::new(queue_capacity),
+            queue: HandOverQueue::new(options.queue_capacity),
             fetchers: Vec::new(),
             leaving: Vec::new(),
             error: None,
@@ -83,7 +86,7 @@ impl<R: SplitReader> SplitFetcherManager<R> {
     fn create(&mut self) -> FetcherNumber {
         let number = self.next_number;
         self.next_number = FetcherNumber(number.0 + 1);
-        self.fetchers.push(SplitFetcher::new(number, self.prototype.clone()));
+        self.fetchers.push(SplitFetcher::new(number, self.prototype.clone(), self.allows_unaligned));
         number
     }
 

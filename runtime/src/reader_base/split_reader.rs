@@ -1,6 +1,6 @@
 //! What a connector author writes for a fetcher: blocking reads, as a state machine that says how long it blocks.
 
-use crate::api::source::{SourceSplit, UserError};
+use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::SplitId;
 use crate::records::Record;
 use std::collections::VecDeque;
@@ -105,9 +105,8 @@ pub trait SplitReader: Clone + Debug + Hash + Send + Sync + 'static {
     ///
     /// # Errors
     /// Any failure; not being able to is one, unless implemented.
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
-        let count = pause.len() + resume.len();
-        Err(UserError::new(format!("this split reader cannot pause or resume splits ({count} of them)")))
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
+        Err(PauseError::unsupported(pause, resume))
     }
 
     /// The fetcher ends.

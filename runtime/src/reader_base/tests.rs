@@ -5,7 +5,7 @@ mod queue;
 mod reader;
 
 use super::*;
-use crate::api::source::{InputStatus, ReaderContext, SourceReader, SourceSplit, UserError};
+use crate::api::source::{InputStatus, PauseError, ReaderContext, SourceReader, SourceSplit, UserError};
 use crate::config::FetcherThreading;
 use crate::connectors::range_source::{RangeRecordEmitter, RangeSplit};
 use crate::defects::DefectSet;
@@ -101,7 +101,7 @@ impl SplitReader for TestSplitReader {
         self.calls.push("wakeUp");
     }
 
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], _: &[SplitId]) -> Result<(), UserError> {
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], _: &[SplitId]) -> Result<(), PauseError> {
         self.calls.push(if pause.is_empty() { "resume" } else { "pause" });
         Ok(())
     }
@@ -125,7 +125,8 @@ struct Threads {
 
 impl Threads {
     fn new(threading: FetcherThreading, queue_capacity: u32, split_reader: TestSplitReader) -> Self {
-        let options = ReaderOptions { threading, queue_capacity, pull: false };
+        let options =
+            ReaderOptions { threading, queue_capacity, pull: false, allows_unaligned_splits: false };
         Self {
             reader: SourceReaderBase::new(options, split_reader, RangeRecordEmitter, DefectSet::NONE),
             context: ReaderContext::default(),

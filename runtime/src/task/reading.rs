@@ -1,7 +1,7 @@
 //! The default action, and what coordinators send.
 
 use super::Task;
-use super::source_operator::DataInputStatus;
+use super::source_operator::{DataInputStatus, OperatingMode};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use super::user_code::UserCode;
@@ -16,11 +16,15 @@ impl Task {
     /// Polls the reader once and sends what it gives down the chain.
     pub(super) fn poll(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert!(self.can_poll(), "the default action is suspended");
+        let is_first = self.source.mode() == OperatingMode::OutputNotInitialized;
         let status = self.source.emit_next(decision.batch_size_max)?;
         let mut records = self.source.take_records();
         let outcome = if records.is_empty() { Ok(()) } else { self.process(&mut records, outbox) };
         self.source.give_back(records);
         outcome?;
+        if is_first {
+            self.set_report_timer(outbox);
+        }
         self.apply_reader_context(outbox);
         match status {
             DataInputStatus::MoreAvailable | DataInputStatus::NothingAvailable => Ok(()),
@@ -53,8 +57,23 @@ impl Task {
         }
     }
 
-    /// Does what the reader asked for in its last call.
+    fn set_report_timer(&self, outbox: &mut Outbox) {
+        if let Some(period_ns) = self.source.report_period_ns() {
+            outbox.set_timer(Timer::WatermarkReport, period_ns);
+        }
+    }
+
+    /// The source reports its watermark, also while it waits and after its end: until the task ends.
+    pub(super) fn report_watermark(&mut self, outbox: &mut Outbox) {
+        debug_assert_eq!(self.status, TaskStatus::Running, "a busy thread fires no timer");
+        self.source.report_watermark();
+        self.set_report_timer(outbox);
+        self.apply_reader_context(outbox);
+    }
+
+    /// Does what the reader asked for in its last call, and tells what its alignment did.
     pub(super) fn apply_reader_context(&mut self, outbox: &mut Outbox) {
+        self.source.take_alignment_notes().into_iter().for_each(|note| outbox.emit(note));
         let context = self.source.context();
         for split in context.finished.drain(..) {
             outbox.emit(EventKind::SplitFinished { split });

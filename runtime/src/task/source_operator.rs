@@ -3,30 +3,39 @@
 //!
 //! ```text
 //! OutputNotInitialized ─first emit─▶ Reading ─reader ends──────────────▶ DataFinished (END_OF_DATA, then END_OF_INPUT)
+//!          │       too far in event time │ ▲ the others catch up
+//!          │                             ▼ │
+//!          │               WaitingForAlignment
 //!          └──────────── stop ─────────┴─▶ SourceDrained / SourceStopped ─▶ DataFinished (END_OF_DATA / STOPPED, ...)
 //! ```
 //! Flink's `SourceOperator` keeps the last splits in a list state; here the state is what a snapshot returns, and whoever
 //! restores hands it back to [`SourceOperator::open`].
 
+mod alignment;
+#[cfg(test)]
+mod alignment_tests;
 mod outputs;
 #[cfg(test)]
 mod tests;
 
 pub use outputs::SplitOutputs;
 
-use crate::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
+use crate::api::source::{InputStatus, PauseError, ReaderContext, ReaderPort, UserError};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{CheckpointId, SplitId};
 use crate::message::{OperatorEvent, ReaderEvent, SplitPayload};
 use crate::records::Record;
+use alignment::Alignment;
 
-/// What [`SourceOperator::emit_next`] does (Flink's `OperatingMode`, without waiting for watermark alignment).
+/// What [`SourceOperator::emit_next`] does (Flink's `OperatingMode`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OperatingMode {
     /// Nothing was emitted yet: splits wait for their outputs.
     OutputNotInitialized,
     /// The reader is polled.
     Reading,
+    /// The reader is too far ahead of its watermark group: nothing is polled until an announcement allows more.
+    WaitingForAlignment,
     /// Stopped with a drain: END_OF_DATA comes next.
     SourceDrained,
     /// Stopped without one: STOPPED comes next.
@@ -65,6 +74,9 @@ pub enum SourceOperatorError {
     /// The reader threw.
     #[error("the source reader failed: {0}")]
     Reader(#[from] UserError),
+    /// Splits could not be paused or resumed.
+    #[error("watermark alignment failed: {0}")]
+    Alignment(#[from] PauseError),
     /// Flink's `IllegalStateException` (FACT 57).
     #[error("Received unexpected operator event {0}")]
     UnexpectedEvent(String),
@@ -100,6 +112,8 @@ pub struct SourceOperator {
     outputs: Option<SplitOutputs>,
     /// Splits that came before the first emission.
     splits_to_initialize: Vec<SplitId>,
+    /// `None` when the source waits for nobody in event time.
+    alignment: Option<Box<Alignment>>,
     defects: DefectSet,
 }
 
@@ -116,6 +130,7 @@ impl SourceOperator {
             reassigns_on_recovery,
             outputs: None,
             splits_to_initialize: Vec::new(),
+            alignment: None,
             defects,
         }
     }
@@ -177,6 +192,7 @@ impl SourceOperator {
     pub fn is_available(&self) -> bool {
         match self.mode {
             OperatingMode::OutputNotInitialized | OperatingMode::Reading => self.reader.is_available(),
+            OperatingMode::WaitingForAlignment => false,
             OperatingMode::SourceDrained | OperatingMode::SourceStopped | OperatingMode::DataFinished => true,
         }
     }
@@ -192,38 +208,49 @@ impl SourceOperator {
         match self.mode {
             OperatingMode::Reading => {}
             OperatingMode::OutputNotInitialized => self.initialize_outputs(),
+            OperatingMode::WaitingForAlignment => return Ok(DataInputStatus::NothingAvailable),
             _ => return Ok(self.emit_end()),
         }
         let status = self.reader.poll_next(batch_size_max, &mut self.records, &mut self.context)?;
         debug_assert!(self.records.len() <= batch_size_max as usize, "the batch is bounded");
-        self.advance_outputs();
+        self.advance_outputs()?;
         Ok(match status {
             InputStatus::MoreAvailable => DataInputStatus::MoreAvailable,
             InputStatus::NothingAvailable => DataInputStatus::NothingAvailable,
             InputStatus::EndOfInput => {
                 self.reader_ended = true;
                 self.mode = OperatingMode::DataFinished;
+                self.report_end();
                 DataInputStatus::EndOfData
             }
         })
     }
 
-    fn advance_outputs(&mut self) {
+    fn advance_outputs(&mut self) -> Result<(), SourceOperatorError> {
         let outputs = self.outputs.as_mut().expect("they are made before the first poll");
-        if let Some(event_time_ms) = self.records.iter().map(|record| record.event_time_ms).max() {
+        let latest_ms = self.records.iter().map(|record| record.event_time_ms).max();
+        let emitted = latest_ms.map(|event_time_ms| (self.records[0].split, event_time_ms));
+        if let Some((split, event_time_ms)) = emitted {
             debug_assert!(self.records.windows(2).all(|pair| pair[0].split == pair[1].split));
-            outputs.emitted(self.records[0].split, event_time_ms);
+            outputs.emitted(split, event_time_ms);
+        }
+        for split in self.context.idle.drain(..) {
+            outputs.mark_idle(split);
         }
         for split in &self.context.finished {
             outputs.release(*split);
         }
+        self.align(emitted)
     }
 
     /// Whether the same turn of the default action polls again: the reader was being read *before* the emission that
-    /// answered `status`, it has more, and the mailbox lets a batch be emitted (FACT 56).
+    /// answered `status`, it has more, the mailbox lets a batch be emitted (FACT 56), and nobody is waited for.
     #[must_use]
-    pub fn goes_on(before: OperatingMode, status: DataInputStatus, can_emit_batch: bool) -> bool {
-        can_emit_batch && before == OperatingMode::Reading && status == DataInputStatus::MoreAvailable
+    pub fn goes_on(&self, before: OperatingMode, status: DataInputStatus, can_emit_batch: bool) -> bool {
+        can_emit_batch
+            && before == OperatingMode::Reading
+            && status == DataInputStatus::MoreAvailable
+            && self.mode == OperatingMode::Reading
     }
 
     fn initialize_outputs(&mut self) {
@@ -242,13 +269,16 @@ impl SourceOperator {
             OperatingMode::SourceStopped => DataInputStatus::Stopped,
             _ => DataInputStatus::EndOfInput,
         };
-        self.mode = OperatingMode::DataFinished;
+        if std::mem::replace(&mut self.mode, OperatingMode::DataFinished) == OperatingMode::SourceDrained {
+            self.report_end();
+        }
         status
     }
 
     /// Stops reading; nothing when that is over anyway.
     pub fn stop(&mut self, mode: StopMode) {
-        if matches!(self.mode, OperatingMode::OutputNotInitialized | OperatingMode::Reading) {
+        use OperatingMode::{OutputNotInitialized, Reading, WaitingForAlignment};
+        if matches!(self.mode, OutputNotInitialized | Reading | WaitingForAlignment) {
             self.mode = match mode {
                 StopMode::Drain => OperatingMode::SourceDrained,
                 StopMode::NoDrain => OperatingMode::SourceStopped,
@@ -280,6 +310,7 @@ impl SourceOperator {
     pub fn handle_operator_event(&mut self, event: OperatorEvent) -> Result<(), SourceOperatorError> {
         match event {
             OperatorEvent::AddSplits(splits) => return self.add_splits(splits),
+            OperatorEvent::WatermarkAlignment { allowed_ms } => return self.allow(allowed_ms),
             OperatorEvent::NoMoreSplits => self.reader.notify_no_more_splits(&mut self.context),
             OperatorEvent::Custom(event) => self.reader.handle_source_event(event, &mut self.context),
             OperatorEvent::Unknown(event) => return Err(SourceOperatorError::UnexpectedEvent(event)),

@@ -1,7 +1,7 @@
 //! Fencing and the life of attempts at one task manager.
 
 use super::*;
-use crate::config::{ReaderKind, SinkKind, TaskConfig};
+use crate::config::{EventTime, ReaderKind, SinkKind, TaskConfig};
 use crate::defects::DefectSet;
 
 const HEARTBEAT: HeartbeatConfig = HeartbeatConfig { interval_ns: 10, timeout_ns: 50 };
@@ -31,6 +31,8 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
             store_timeout_ns: 1,
             reader: ReaderKind::Direct,
             stall: None,
+            event_time: EventTime::NUMBER,
+            alignment: None,
         },
         bounded: true,
         pull: true,

@@ -223,6 +223,8 @@ impl Shape {
             | Timer::ReaderWake
             | Timer::FetchDue(_)
             | Timer::UserCodeStall
+            | Timer::WatermarkReport
+            | Timer::AlignmentAnnouncement
             | Timer::RestartQuiet
             | Timer::FailureForgotten(_)
             | Timer::StoreTimeout(_) => Treatment::Never,

@@ -65,6 +65,8 @@ pub enum DemoMode {
     BlockingReader,
     /// The outside is silent for 12 s, and a split fetcher waits for it: checkpoints go on.
     BlockedFetcher,
+    /// Each split is a second of event time ahead of the one before; two readers with two splits each stay aligned.
+    WatermarkAlignment,
 }
 
 /// What may be varied in a demo. What is `None` is the mode's own.
@@ -166,7 +168,7 @@ fn demo_reader(mode: DemoMode) -> (ReaderKind, Option<Stall>) {
     let fetchers = FetcherConfig { threading: FetcherThreading::Multiplexed, queue_capacity: 2 };
     let stall = Stall { record: 60, for_ns: 12 * SECOND_NS };
     match mode {
-        DemoMode::Fetcher => (ReaderKind::Fetchers(fetchers), None),
+        DemoMode::Fetcher | DemoMode::WatermarkAlignment => (ReaderKind::Fetchers(fetchers), None),
         DemoMode::BlockingReader => (ReaderKind::Blocking, Some(stall)),
         DemoMode::BlockedFetcher => (ReaderKind::Fetchers(fetchers), Some(stall)),
         _ => (ReaderKind::Direct, None),
@@ -176,6 +178,7 @@ fn demo_reader(mode: DemoMode) -> (ReaderKind, Option<Stall>) {
 fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
     let push = options.push || mode.is_push();
     let (reader, stall) = demo_reader(mode);
+    let (event_time, alignment) = mode.event_time(options);
     VertexConfig {
         operator: OperatorUid(0),
         parallelism: options.parallelism,
@@ -196,6 +199,8 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             store_timeout_ns: SECOND_NS,
             reader,
             stall,
+            event_time,
+            alignment,
         },
         coordinated: None,
     }

@@ -7,7 +7,7 @@ use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::event::Window;
-use splitrace_runtime::ids::{JobId, LineageId, OperatorUid};
+use splitrace_runtime::ids::{JobId, LineageId, OperatorUid, WatermarkGroup};
 
 /// Draws numbered properties; each property has a stream of its own, so adding one changes no other.
 pub(super) struct Drawer<C> {
@@ -126,6 +126,10 @@ pub(super) enum Property {
     Savepoint,
     SavepointAfter,
     ResubmissionDelay,
+    Alignment,
+    AlignmentDrift,
+    AlignmentPeriod,
+    AlignmentSkew,
 }
 
 impl Scenario {
@@ -168,8 +172,9 @@ impl Scenario {
 fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
     let vertex_count = 1 + u64::from(drawer.percent(Property::Vertices, 15));
     let coordinated = drawer.percent(Property::Coordinated, 20);
-    let vertices =
+    let vertices: Vec<VertexConfig> =
         (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
+    let vertices = draw_alignment(drawer, vertices);
     let interval_ns = drawer.within(Property::CheckpointInterval, 20, 120) * NANOS_PER_MILLI;
     JobConfig {
         job: JobId(0),
@@ -191,6 +196,27 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
         defects: DefectSet::NONE,
     }
+}
+
+/// Some jobs keep their sources aligned in event time, two of them in one group. Splits begin at drawn times, so that some
+/// are far ahead of the others; the drift that is allowed is a part of that.
+fn draw_alignment<C: Choices>(drawer: &mut Drawer<C>, mut vertices: Vec<VertexConfig>) -> Vec<VertexConfig> {
+    let aligned = drawer.percent(Property::Alignment, 15);
+    let step_ms = 10;
+    let max_drift_ms = step_ms * drawer.within(Property::AlignmentDrift, 1, 20);
+    let period_ns = drawer.within(Property::AlignmentPeriod, 5, 40) * NANOS_PER_MILLI;
+    for vertex in vertices.iter_mut().filter(|_| aligned) {
+        let numbers_ms = (vertex.source.records_per_split * step_ms) as i64;
+        let head_start_ms = drawer.below(Property::AlignmentSkew, 200) as i64;
+        vertex.task.event_time = EventTime { step_ms, split_skew_ms: head_start_ms - numbers_ms };
+        vertex.task.alignment = Some(AlignmentConfig {
+            group: WatermarkGroup(0),
+            max_drift_ms,
+            period_ns,
+            allow_unaligned_splits: vertex.task.reader == ReaderKind::Blocking,
+        });
+    }
+    vertices
 }
 
 /// Each strategy with room for more failures than the faults of a run can bring about.
@@ -268,6 +294,8 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             store_timeout_ns: 400 * NANOS_PER_MILLI,
             reader: draw_reader(drawer),
             stall: None,
+            event_time: EventTime::NUMBER,
+            alignment: None,
         },
         coordinated: coordinated.then(|| CoordinatedConfig {
             operator: OperatorUid(100 + index as u16),

@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::place::line_of;
-use splitrace_runtime::config::{ReaderKind, VertexConfig};
+use splitrace_runtime::config::{EventTime, ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -167,7 +167,8 @@ impl Scenario {
     fn slowest_ns(&self) -> u64 {
         let (job, faults) = (&self.job, &self.faults);
         let tasks = job.vertices.iter().flat_map(|vertex| {
-            [vertex.task.store_timeout_ns, vertex.task.record_interval_ns, stall_ns(vertex)]
+            let period_ns = vertex.task.alignment.map_or(0, |alignment| alignment.period_ns);
+            [vertex.task.store_timeout_ns, vertex.task.record_interval_ns, stall_ns(vertex), period_ns]
         });
         let delays = [
             job.restart.longest_delay_ns(),
@@ -256,6 +257,17 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     {
         return wrong("job.vertices.task.reader.fetchers.queue_capacity", "it lies between 1 and 1000");
     }
+    if let Some(alignment) = vertex.task.alignment
+        && (alignment.period_ns == 0 || alignment.max_drift_ms > EVENT_TIME_MAX_MS)
+    {
+        let message = format!("period_ns is at least 1, and max_drift_ms at most {EVENT_TIME_MAX_MS}");
+        return wrong("job.vertices.task.alignment", &message);
+    }
+    let EventTime { step_ms, split_skew_ms } = vertex.task.event_time;
+    if step_ms > EVENT_TIME_MAX_MS || split_skew_ms.unsigned_abs() > EVENT_TIME_MAX_MS {
+        let message = format!("a step and a skew are at most {EVENT_TIME_MAX_MS} ms");
+        return wrong("job.vertices.task.event_time", &message);
+    }
     if vertex.task.store_timeout_ns == 0 {
         return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
     }
@@ -271,6 +283,8 @@ fn stall_ns(vertex: &VertexConfig) -> u64 {
 const CHECKPOINT_TRIPS: u64 = 10;
 /// No duration is longer than about 104 days: sums of a few of them stay far from overflow.
 const NANOS_MAX: u64 = 1 << 53;
+/// No event time is further off than about 300,000 years.
+const EVENT_TIME_MAX_MS: u64 = 1 << 53;
 /// No fault is planned more often than this.
 const FAULTS_MAX: u64 = 100_000;
 /// No run takes more world steps: minutes of real time.

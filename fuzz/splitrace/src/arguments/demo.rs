@@ -61,6 +61,8 @@ pub enum Mode {
     BlockingReader,
     /// The same outside, waited for by a split fetcher: checkpoints go on
     BlockedFetcher,
+    /// Splits that are ahead in event time are paused until the others catch up, and whole readers wait
+    WatermarkAlignment,
 }
 
 /// At which of the five moments of a record's journey user code fails.

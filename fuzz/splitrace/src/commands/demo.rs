@@ -139,5 +139,6 @@ const fn demo_mode(mode: Mode) -> DemoMode {
         Mode::Fetcher => DemoMode::Fetcher,
         Mode::BlockingReader => DemoMode::BlockingReader,
         Mode::BlockedFetcher => DemoMode::BlockedFetcher,
+        Mode::WatermarkAlignment => DemoMode::WatermarkAlignment,
     }
 }

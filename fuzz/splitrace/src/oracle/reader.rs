@@ -7,7 +7,7 @@
 use super::tracker::{checkpoint_of, recorded_id, split_name, split_names, split_of};
 use super::{Answer, Component, Operation, OperationError, Stored};
 use serde::Serialize;
-use splitrace_runtime::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
+use splitrace_runtime::api::source::{InputStatus, PauseError, ReaderContext, ReaderPort, UserError};
 use splitrace_runtime::api::source_state::{decode_reader_state, encode_reader_state};
 use splitrace_runtime::defects::{Defect, DefectSet};
 use splitrace_runtime::ids::CheckpointId;
@@ -216,7 +216,7 @@ impl Operator {
             }
             self.operator.give_back(records);
             self.tell_requests();
-            if !SourceOperator::goes_on(before, status, self.can_emit_batch) {
+            if !self.operator.goes_on(before, status, self.can_emit_batch) {
                 return Ok(status);
             }
         }
@@ -302,6 +302,10 @@ fn thrown(error: &SourceOperatorError) -> OperationError {
     OperationError::Thrown(match error {
         SourceOperatorError::UnexpectedEvent(_) => format!("IllegalStateException: {error}"),
         SourceOperatorError::NoMainOutput { .. } => NO_MAIN_OUTPUT.to_owned(),
+        SourceOperatorError::Alignment(PauseError::Unsupported(_)) => {
+            format!("UnsupportedOperationException: {error}")
+        }
+        SourceOperatorError::Alignment(PauseError::Failed(error)) => format!("RuntimeException: {error}"),
         SourceOperatorError::Reader(error) => format!("RuntimeException: {error}"),
         SourceOperatorError::SplitAfterEndOfInput { .. } => {
             unreachable!("the quirk is on: such a split is taken")

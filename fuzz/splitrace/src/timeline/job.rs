@@ -1,6 +1,6 @@
 //! Rows of everyone but the tasks: enumerator, job master, gateways, store, world.
 
-use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name};
+use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name, watermark};
 use splitrace_runtime::event::{EventKind, FaultKind, Window};
 use splitrace_runtime::ids::{OperatorUid, SubtaskId};
 use splitrace_runtime::message::{ExecutionState, JobResult};
@@ -34,6 +34,10 @@ pub(super) fn coordinator_row(kind: &EventKind, operator: OperatorUid, pull: boo
             } else {
                 format!("push: signalNoMoreSplits to {reader}")
             }
+        }
+        EventKind::AlignmentAnnounced { allowed_ms, subtasks } => {
+            let readers: Vec<String> = subtasks.iter().map(|subtask| subtask_name(*subtask)).collect();
+            format!("watermark alignment: {} may go up to {}", readers.join(", "), watermark(*allowed_ms))
         }
         EventKind::EnumeratorSnapshotTaken { checkpoint, pending } => {
             format!("snapshotState({checkpoint}), pending={}", positions(pending))

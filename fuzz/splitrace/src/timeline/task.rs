@@ -1,6 +1,6 @@
 //! Rows of a task's thread: READER, MAP, WRITER, COMMIT.
 
-use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name};
+use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name, watermark};
 use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::event::{CommitOutcome, EventKind};
 use splitrace_runtime::ids::{ExecutionAttemptId, FetcherNumber};
@@ -64,6 +64,24 @@ fn reader_says(kind: &EventKind, pull: bool) -> Said {
         EventKind::SplitFinished { split } => (format!("finished {split}{request}"), Weight::Step),
         EventKind::AbortNoticed { checkpoint, .. } => {
             (format!("notifyCheckpointAborted({})", checkpoint.0), Weight::Step)
+        }
+        EventKind::SplitsPaused { paused, resumed } => {
+            let said = [("pauses", paused), ("resumes", resumed)].map(|(does, splits)| {
+                let splits: Vec<String> = splits.iter().map(ToString::to_string).collect();
+                if splits.is_empty() { String::new() } else { format!("{does} {}", splits.join(", ")) }
+            });
+            (said.join(" ").trim().to_owned(), Weight::Step)
+        }
+        EventKind::AlignmentWaitBegan { watermark_ms, allowed_ms } => (
+            format!(
+                "at {} waits for the others (up to {})",
+                watermark(*watermark_ms),
+                watermark(*allowed_ms)
+            ),
+            Weight::Step,
+        ),
+        EventKind::AlignmentWaitEnded { allowed_ms } => {
+            (format!("goes on (up to {})", watermark(*allowed_ms)), Weight::Step)
         }
         EventKind::NoMoreSplitsNoticed => ("notifyNoMoreSplits".to_owned(), Weight::Step),
         EventKind::ReaderSnapshotTaken { checkpoint, splits } => {

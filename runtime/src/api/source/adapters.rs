@@ -6,7 +6,7 @@
 use super::facade::{SimpleVersionedSerializer, SourceSplit};
 use super::facade::{Source, SourceReader, SplitEnumerator, SplitEnumeratorContext};
 use super::ports::{
-    AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, InputStatus,
+    AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, InputStatus, PauseError,
     ReaderContext, ReaderPort, UserError,
 };
 use crate::api::source_state::{self, EnumeratorState, StateError};
@@ -106,7 +106,7 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
         self.reader.notify_checkpoint_aborted(checkpoint);
     }
 
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
         self.reader.pause_or_resume_splits(pause, resume)
     }
 

@@ -4,7 +4,7 @@
 //! splits. An enumerator's snapshot is the splits it holds plus a value of its own, so that whoever audits a checkpoint
 //! can find the splits in it (see [`source_state`](crate::api::source_state)).
 
-use super::ports::{AsyncCall, AsyncCallName, InputStatus, ReaderContext, UserError, cannot_pause};
+use super::ports::{AsyncCall, AsyncCallName, InputStatus, PauseError, ReaderContext, UserError};
 use crate::api::source_state::{self, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -352,8 +352,8 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
     ///
     /// # Errors
     /// Not being able to is one, unless implemented.
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
-        Err(cannot_pause(pause, resume))
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
+        Err(PauseError::unsupported(pause, resume))
     }
 
     /// Whether the thread of this fetcher could go on; only

@@ -35,6 +35,36 @@ impl UserError {
     }
 }
 
+/// Why splits were not paused or resumed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+pub enum PauseError {
+    /// The connector cannot (Flink's `UnsupportedOperationException`). A job may allow that.
+    #[error("this reader cannot pause or resume splits ({0} of them)")]
+    Unsupported(usize),
+    /// User code threw.
+    #[error(transparent)]
+    Failed(#[from] UserError),
+}
+
+impl PauseError {
+    /// The error of a connector that cannot pause splits.
+    #[must_use]
+    pub const fn unsupported(pause: &[SplitId], resume: &[SplitId]) -> Self {
+        Self::Unsupported(pause.len() + resume.len())
+    }
+
+    /// What is left of an outcome where splits may stay unaligned.
+    ///
+    /// # Errors
+    /// The same, unless it is 'unsupported' and that is allowed.
+    pub fn tolerate(outcome: Result<(), Self>, allows_unaligned: bool) -> Result<(), Self> {
+        match outcome {
+            Err(Self::Unsupported(_)) if allows_unaligned => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
 /// Why a call into the enumerator's context failed. Nothing of the call has happened, unless the error says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum ContextError {
@@ -75,6 +105,8 @@ pub struct ReaderContext {
     pub wake_after_ns: Option<u64>,
     /// Splits that the reader dropped at their end: its later snapshots do not hold them.
     pub finished: Vec<SplitId>,
+    /// Splits that have no records for now: they hold no watermark back until their next one (Flink's `markIdle`).
+    pub idle: Vec<SplitId>,
     /// The call has not come back and will not for so many nanoseconds: the task's thread is blocked in user code and
     /// handles no mail, barriers included. Then the task calls `wake` and polls again, which goes on with the call.
     pub blocked_for_ns: Option<u64>,
@@ -140,8 +172,8 @@ pub trait ReaderPort: Debug + Send + Sync {
     ///
     /// # Errors
     /// When the reader cannot.
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
-        Err(cannot_pause(pause, resume))
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
+        Err(PauseError::unsupported(pause, resume))
     }
 
     /// Whether the thread of this fetcher could go on. Only readers with fetchers have such threads.
@@ -163,12 +195,6 @@ pub trait ReaderPort: Debug + Send + Sync {
 
     /// Feeds the whole state into `hasher`.
     fn fingerprint(&self, hasher: &mut dyn Hasher);
-}
-
-/// The error of a reader that cannot pause splits (Flink's `UnsupportedOperationException`).
-pub(super) fn cannot_pause(pause: &[SplitId], resume: &[SplitId]) -> UserError {
-    let count = pause.len() + resume.len();
-    UserError::new(format!("this source reader cannot pause or resume splits ({count} of them)"))
 }
 
 impl Clone for Box<dyn ReaderPort> {

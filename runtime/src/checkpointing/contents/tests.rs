@@ -34,6 +34,8 @@ fn config() -> JobConfig {
         store_timeout_ns: 1,
         reader: ReaderKind::Direct,
         stall: None,
+        event_time: EventTime::NUMBER,
+        alignment: None,
     };
     let coordinated = Some(CoordinatedConfig { operator: COORDINATED, event_interval_ns: 1, event_count: 3 });
     JobConfig {

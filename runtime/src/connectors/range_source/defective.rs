@@ -2,10 +2,10 @@
 
 use super::{NothingSerializer, RangeEnumerator, RangeReader, RangeSource, RangeSplit, RangeSplitSerializer};
 use crate::api::source::{
-    Boundedness, InputStatus, ReaderContext, Source, SourceReader, SplitEnumerator, SplitEnumeratorContext,
-    UserError,
+    Boundedness, InputStatus, PauseError, ReaderContext, Source, SourceReader, SplitEnumerator,
+    SplitEnumeratorContext, UserError,
 };
-use crate::ids::{CheckpointId, SubtaskIndex};
+use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
 use crate::records::Record;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -311,5 +311,60 @@ impl SourceReader for SwappingReader {
 
     fn is_available(&self) -> bool {
         self.passed || self.right.is_available()
+    }
+}
+
+/// A reader whose paused splits lose the record at which they were paused.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SkippingReader(RangeReader);
+
+impl From<RangeReader> for SkippingReader {
+    fn from(right: RangeReader) -> Self {
+        Self(right)
+    }
+}
+
+impl SourceReader for SkippingReader {
+    type Split = RangeSplit;
+
+    fn start(&mut self, context: &mut ReaderContext) {
+        self.0.start(context);
+    }
+
+    fn poll_next(
+        &mut self,
+        batch_size_max: u32,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> Result<InputStatus, UserError> {
+        self.0.poll_next(batch_size_max, output, context)
+    }
+
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<RangeSplit> {
+        self.0.snapshot_state(checkpoint)
+    }
+
+    fn add_splits(&mut self, splits: Vec<RangeSplit>, context: &mut ReaderContext) {
+        self.0.add_splits(splits, context);
+    }
+
+    fn notify_no_more_splits(&mut self, context: &mut ReaderContext) {
+        self.0.notify_no_more_splits(context);
+    }
+
+    fn wake(&mut self) {
+        self.0.wake();
+    }
+
+    fn is_available(&self) -> bool {
+        self.0.is_available()
+    }
+
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
+        self.0.pause_or_resume_splits(pause, resume)?;
+        for split in self.0.splits.iter_mut().filter(|split| resume.contains(&split.at.split)) {
+            split.at.position = (split.at.position + 1).min(split.at.end);
+        }
+        Ok(())
     }
 }

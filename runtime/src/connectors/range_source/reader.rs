@@ -1,12 +1,12 @@
-//! Reads one split at a time, in the order in which they came.
+//! Reads one split at a time, in the order in which they came; a paused one is passed over.
 //!
 //! A split whose last record is out stays until the next poll, which drops it and says so. A snapshot in between holds it
 //! at its end: from the outside it is still the reader's, and a restore drops it again without reading anything.
 
 use super::RangeSplit;
-use crate::api::source::{InputStatus, ReaderContext, SourceReader, UserError};
+use crate::api::source::{InputStatus, PauseError, ReaderContext, SourceReader, UserError};
 use crate::config::{ReaderKind, TaskConfig};
-use crate::ids::CheckpointId;
+use crate::ids::{CheckpointId, SplitId};
 use crate::message::ReaderEvent;
 use crate::records::Record;
 use std::collections::VecDeque;
@@ -16,7 +16,8 @@ use std::collections::VecDeque;
 pub struct RangeReader {
     config: TaskConfig,
     pull: bool,
-    splits: VecDeque<RangeSplit>,
+    pub(super) splits: VecDeque<RangeSplit>,
+    paused: Vec<SplitId>,
     no_more_splits: bool,
     /// The next record is not due before the wake timer fires.
     paced: bool,
@@ -26,7 +27,15 @@ pub struct RangeReader {
 
 impl RangeReader {
     pub(super) const fn new(config: TaskConfig, pull: bool) -> Self {
-        Self { config, pull, splits: VecDeque::new(), no_more_splits: false, paced: false, blocked: false }
+        Self {
+            config,
+            pull,
+            splits: VecDeque::new(),
+            paused: Vec::new(),
+            no_more_splits: false,
+            paced: false,
+            blocked: false,
+        }
     }
 
     fn request_if_idle(&self, context: &mut ReaderContext) {
@@ -35,13 +44,19 @@ impl RangeReader {
         }
     }
 
+    /// The split that is read: the first that is not paused.
+    fn current(&self) -> Option<usize> {
+        self.splits.iter().position(|split| !self.paused.contains(&split.at.split))
+    }
+
     fn emit(
         &mut self,
+        current: usize,
         batch_size_max: u32,
         output: &mut Vec<Record>,
         context: &mut ReaderContext,
     ) -> InputStatus {
-        let at = &mut self.splits.front_mut().expect("a split to read").at;
+        let at = &mut self.splits[current].at;
         let count = u64::from(batch_size_max).min(at.end - at.position);
         let count = self.config.count_before_stall(at.position, count);
         debug_assert!(count > 0, "a split at its end is dropped, not read");
@@ -49,13 +64,16 @@ impl RangeReader {
             output.push(Record {
                 split: at.split,
                 offset,
-                event_time_ms: offset,
+                event_time_ms: self.config.event_time.of(at.split, offset),
                 key: offset,
                 payload: Vec::new(),
             });
         }
         at.position += count;
         debug_assert!(at.position <= at.end);
+        if self.config.stall.is_some_and(|stall| stall.record == at.position && at.position < at.end) {
+            context.idle.push(at.split);
+        }
         if self.config.reader == ReaderKind::Blocking {
             return InputStatus::MoreAvailable;
         }
@@ -72,15 +90,20 @@ impl RangeReader {
 
 impl RangeReader {
     /// Waits for the next record inside the poll, as a careless connector does: the call comes back with it.
-    fn emit_blocking(&mut self, output: &mut Vec<Record>, context: &mut ReaderContext) -> InputStatus {
-        let position = self.splits.front().expect("a split to read").at.position;
+    fn emit_blocking(
+        &mut self,
+        current: usize,
+        output: &mut Vec<Record>,
+        context: &mut ReaderContext,
+    ) -> InputStatus {
+        let position = self.splits[current].at.position;
         let wait_ns = self.config.wait_ns(position, 1);
         self.blocked = !self.blocked && wait_ns > 0;
         if self.blocked {
             context.blocked_for_ns = Some(wait_ns);
             return InputStatus::NothingAvailable;
         }
-        self.emit(1, output, context)
+        self.emit(current, 1, output, context)
     }
 }
 
@@ -100,21 +123,22 @@ impl SourceReader for RangeReader {
         if self.paced {
             return Ok(InputStatus::NothingAvailable);
         }
-        let Some(front) = self.splits.front() else {
-            return Ok(if self.no_more_splits {
+        let Some(current) = self.current() else {
+            return Ok(if self.no_more_splits && self.splits.is_empty() {
                 InputStatus::EndOfInput
             } else {
                 InputStatus::NothingAvailable
             });
         };
-        if front.at.position < front.at.end {
+        let RangeSplit { at } = self.splits[current];
+        if at.position < at.end {
             if self.config.reader == ReaderKind::Blocking {
-                return Ok(self.emit_blocking(output, context));
+                return Ok(self.emit_blocking(current, output, context));
             }
-            return Ok(self.emit(batch_size_max, output, context));
+            return Ok(self.emit(current, batch_size_max, output, context));
         }
-        context.finished.push(front.at.split);
-        self.splits.pop_front();
+        context.finished.push(at.split);
+        self.splits.remove(current);
         self.request_if_idle(context);
         Ok(if self.is_available() { InputStatus::MoreAvailable } else { InputStatus::NothingAvailable })
     }
@@ -139,6 +163,17 @@ impl SourceReader for RangeReader {
     }
 
     fn is_available(&self) -> bool {
-        !self.paced && (!self.splits.is_empty() || self.no_more_splits)
+        !self.paced && (self.current().is_some() || self.splits.is_empty() && self.no_more_splits)
+    }
+
+    /// A reader that blocks its task is a careless one: it knows nothing of this.
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
+        if self.config.reader == ReaderKind::Blocking {
+            return Err(PauseError::unsupported(pause, resume));
+        }
+        self.paused.retain(|split| !resume.contains(split));
+        self.paused.extend(pause);
+        debug_assert!(resume.iter().all(|split| !self.paused.contains(split)), "one or the other");
+        Ok(())
     }
 }

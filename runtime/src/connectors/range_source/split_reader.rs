@@ -1,7 +1,7 @@
 //! The range source for split fetchers: it waits inside `fetch`, and reads its splits in turns.
 
 use super::RangeSplit;
-use crate::api::source::{SourceSplit, UserError};
+use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::config::TaskConfig;
 use crate::ids::SplitId;
 use crate::reader_base::{Fetch, RecordEmitter, RecordsBySplits, SplitReader, SplitsChange};
@@ -62,7 +62,7 @@ impl RangeSplitReader {
             (at.position..end).map(|offset| Record {
                 split: waited.split,
                 offset,
-                event_time_ms: offset,
+                event_time_ms: self.config.event_time.of(waited.split, offset),
                 key: offset,
                 payload: Vec::new(),
             }),
@@ -122,7 +122,7 @@ impl SplitReader for RangeSplitReader {
         self.woken = true;
     }
 
-    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), UserError> {
+    fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
         self.paused.retain(|split| !resume.contains(split));
         let new: Vec<SplitId> = pause.iter().copied().filter(|split| !self.paused.contains(split)).collect();
         self.paused.extend(new);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::source::{InputStatus, ReaderContext};
 use crate::api::source_state::{encode_reader_state, reader_splits_held};
-use crate::config::Stall;
+use crate::config::{EventTime, Stall};
 use crate::defects::Defect;
 use crate::ids::CheckpointId;
 use crate::message::{ReaderEvent, SplitPayload};
@@ -33,6 +33,8 @@ const fn task_config(record_interval_ns: u64) -> TaskConfig {
         store_timeout_ns: 1,
         reader: ReaderKind::Direct,
         stall: None,
+        event_time: EventTime::NUMBER,
+        alignment: None,
     }
 }
 

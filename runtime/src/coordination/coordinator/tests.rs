@@ -341,7 +341,9 @@ impl Cluster {
                 let stream = self.to_main.entry(1 + attempt.subtask.0).or_default();
                 stream.push_back(ToMain::Reader(ReaderEvent::RequestSplit, attempt));
             }
-            OperatorEvent::NoMoreSplits | OperatorEvent::Unknown(_) => {}
+            OperatorEvent::NoMoreSplits
+            | OperatorEvent::WatermarkAlignment { .. }
+            | OperatorEvent::Unknown(_) => {}
             OperatorEvent::Custom(bytes) => {
                 // After a loss a later number may still arrive, until the failover: no checkpoint completes in between.
                 let number = decode_event_number(&bytes).unwrap();

@@ -28,6 +28,9 @@ impl OperatorCoordinatorHolder {
         self.event_next += 1;
         debug_assert!(id.0 >> TOKEN_EVENT_BITS == 0, "the number fits the token");
         self.unconfirmed.insert(id, attempt);
+        if event.is_loss_tolerant() {
+            self.loss_tolerant.insert(id);
+        }
         if passage == Passage::Open {
             self.release(attempt, id, event, out);
         }
@@ -157,6 +160,7 @@ impl OperatorCoordinatorHolder {
     fn forget_events(&mut self, forgotten: Vec<OperatorEventId>, out: &mut Outbox) {
         for id in &forgotten {
             let known = self.unconfirmed.remove(id);
+            self.loss_tolerant.remove(id);
             debug_assert!(known.is_some(), "only unconfirmed events can be forgotten");
         }
         let in_vain =

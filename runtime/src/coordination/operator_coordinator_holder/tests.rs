@@ -43,10 +43,11 @@ impl Bench {
     }
 
     fn send(&mut self, subtask: u32) {
-        self.hear(CoordinatorToMain::SendEvent {
-            attempt: attempt(subtask, 0),
-            event: OperatorEvent::NoMoreSplits,
-        });
+        self.send_event(subtask, OperatorEvent::NoMoreSplits);
+    }
+
+    fn send_event(&mut self, subtask: u32, event: OperatorEvent) {
+        self.hear(CoordinatorToMain::SendEvent { attempt: attempt(subtask, 0), event });
     }
 
     fn snapshot(&mut self, checkpoint: u64) {
@@ -208,6 +209,19 @@ fn facts_19_to_21_a_lost_event_fails_its_subtask_then_the_checkpoint_and_gateway
         assert_eq!(bench.said(), [">0", "marked", "=checkpoint", "closed", "lost 0", "#1@1"]);
         bench.holder.notify_checkpoint_aborted(chk(1), &mut bench.out).expect("seen");
         assert_eq!(bench.said(), ["^0:0", "^1:1", ">1", "=aborted"]);
+    }
+}
+
+#[test]
+fn fact_19_an_announcement_may_miss_an_execution_that_has_ended_and_not_get_lost_on_the_way() {
+    let outcomes = [(DeliveryOutcome::NotDelivered, false), (DeliveryOutcome::Unknown, true)];
+    for (outcome, fails_over) in outcomes {
+        let mut bench = honest();
+        bench.send_event(0, OperatorEvent::WatermarkAlignment { allowed_ms: 7 });
+        bench.trigger_and_close(1);
+        bench.deliver(0, outcome);
+        let signals: &[&str] = if fails_over { &["failover 0", "failed 1"] } else { &["failed 1"] };
+        assert_eq!(bench.signalled(), signals, "{outcome:?}");
     }
 }
 

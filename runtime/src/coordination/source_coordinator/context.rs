@@ -188,9 +188,14 @@ impl SourceCoordinatorContext {
 
     /// The gateway of a subtask whose reader need not be registered.
     fn only_gateway(&mut self, subtask: SubtaskIndex) -> Result<ExecutionAttemptId, ContextError> {
+        self.ready_gateway(subtask).ok_or(ContextError::NoGateway(subtask))
+    }
+
+    /// The same where a subtask without a gateway is nothing wrong.
+    pub(super) fn ready_gateway(&mut self, subtask: SubtaskIndex) -> Option<ExecutionAttemptId> {
         self.touched = true;
         let newest = self.slot_mut(subtask).gateways.last().copied();
-        newest.map(|attempt| self.attempt_of(subtask, attempt)).ok_or(ContextError::NoGateway(subtask))
+        newest.map(|attempt| self.attempt_of(subtask, attempt))
     }
 
     fn latch(&mut self, subtask: SubtaskIndex) {

@@ -35,8 +35,8 @@ impl SourceCoordinator {
                     enumerator.handle_source_event(subtask, &event, context)
                 });
             }
-            ReaderEvent::ReportedWatermark(_) => {
-                self.context.fail_job(CoordinatorError::AlignmentIsOff(attempt), out);
+            ReaderEvent::ReportedWatermark(watermark_ms) => {
+                self.on_reported_watermark(attempt, watermark_ms, out);
             }
             ReaderEvent::Unrecognized(name) => {
                 self.context.fail_job(CoordinatorError::UnrecognizedEvent(name), out);

@@ -56,6 +56,12 @@ impl SplitOutputs {
         self.outputs.iter().all(|output| output.idle)
     }
 
+    /// Whether there is no output at all.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// The splits that have an output, in the order in which they came.
     pub fn splits(&self) -> impl Iterator<Item = SplitId> + '_ {
         self.outputs.iter().map(|output| output.split)

@@ -227,10 +227,13 @@ fn outputs_come_with_the_first_emission_and_go_with_their_split() {
 fn only_a_reading_operator_goes_on_within_a_turn() {
     use DataInputStatus::{MoreAvailable, NothingAvailable};
     use OperatingMode::{OutputNotInitialized, Reading};
-    assert!(SourceOperator::goes_on(Reading, MoreAvailable, true));
-    assert!(!SourceOperator::goes_on(Reading, MoreAvailable, false));
-    assert!(!SourceOperator::goes_on(Reading, NothingAvailable, true));
-    assert!(!SourceOperator::goes_on(OutputNotInitialized, MoreAvailable, true));
+    let mut operator = opened(vec![split(0, 5)]);
+    assert!(!operator.goes_on(OutputNotInitialized, MoreAvailable, true));
+    assert_eq!(operator.emit_next(1), Ok(MoreAvailable));
+    assert!(operator.goes_on(Reading, MoreAvailable, true));
+    assert!(!operator.goes_on(Reading, MoreAvailable, false));
+    assert!(!operator.goes_on(Reading, NothingAvailable, true));
+    assert!(!operator.goes_on(OutputNotInitialized, MoreAvailable, true));
 }
 
 proptest! {

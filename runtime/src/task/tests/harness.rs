@@ -3,7 +3,7 @@
 use crate::actor::{Actor, Effect, Outbox, Output, TurnDecision};
 use crate::api::source::{InputStatus, ReaderContext, ReaderPort, UserError};
 use crate::api::source_state::encode_reader_state;
-use crate::config::{ReaderKind, SinkKind, TaskConfig};
+use crate::config::{EventTime, ReaderKind, SinkKind, TaskConfig};
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::*;
@@ -119,6 +119,8 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
             store_timeout_ns: 1000,
             reader: ReaderKind::Direct,
             stall: None,
+            event_time: EventTime::NUMBER,
+            alignment: None,
         },
         bounded: true,
         pull: true,

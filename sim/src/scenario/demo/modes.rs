@@ -4,6 +4,7 @@ use super::super::{Ending, Resubmission};
 use super::{DemoMode, DemoOptions};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::{Defect, DefectSet};
+use splitrace_runtime::ids::WatermarkGroup;
 
 /// The checkpoint at which the modes strike that strike at a checkpoint.
 const STRUCK_CHECKPOINT: u64 = 3;
@@ -23,7 +24,7 @@ impl DemoMode {
     }
 
     pub(super) const fn is_push(self) -> bool {
-        matches!(self, Self::Push | Self::PushFail)
+        matches!(self, Self::Push | Self::PushFail | Self::WatermarkAlignment)
     }
 
     /// A mode in which a checkpoint is meant to fail survives that.
@@ -34,6 +35,23 @@ impl DemoMode {
             Self::BlockingReader | Self::BlockedFetcher => 3,
             _ => 0,
         }
+    }
+
+    /// Split i begins a second of event time after split i - 1, and nobody may be half a second ahead. A reader takes
+    /// 1.25 s of event time in a second.
+    pub(super) fn event_time(self, options: DemoOptions) -> (EventTime, Option<AlignmentConfig>) {
+        if self != Self::WatermarkAlignment {
+            return (EventTime::NUMBER, None);
+        }
+        let step_ms = 100;
+        let numbers_ms = i64::try_from(options.records_per_split.saturating_mul(step_ms)).unwrap_or(i64::MAX);
+        let alignment = AlignmentConfig {
+            group: WatermarkGroup(0),
+            max_drift_ms: 500,
+            period_ns: 500 * NANOS_PER_MILLI,
+            allow_unaligned_splits: false,
+        };
+        (EventTime { step_ms, split_skew_ms: 1_000 - numbers_ms }, Some(alignment))
     }
 
     /// When the job is ended and submitted again.

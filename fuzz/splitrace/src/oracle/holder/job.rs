@@ -1,7 +1,7 @@
 //! The job whose holder is driven: one vertex, Flink's quirks on.
 
 use splitrace_runtime::config::{
-    AssignmentPolicy, CheckpointConfig, EnumeratorScript, HeartbeatConfig, JobConfig, ReaderKind,
+    AssignmentPolicy, CheckpointConfig, EnumeratorScript, EventTime, HeartbeatConfig, JobConfig, ReaderKind,
     RegionScope, RestartConfig, SinkKind, SourceConfig, TaskConfig, VertexConfig,
 };
 use splitrace_runtime::defects::Profile;
@@ -43,6 +43,8 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 store_timeout_ns: SECOND_NS,
                 reader: ReaderKind::Direct,
                 stall: None,
+                event_time: EventTime::NUMBER,
+                alignment: None,
             },
             coordinated: None,
         }],

@@ -72,6 +72,7 @@ impl ScriptedCoordinator {
             }
             CoordinatorMail::FromReader { .. }
             | CoordinatorMail::AsyncResult { .. }
+            | CoordinatorMail::GroupWatermark { .. }
             | CoordinatorMail::Timer(_) => {}
             CoordinatorMail::ExecutionAttemptReady(attempt) => {
                 self.gateways.insert(attempt.subtask.0, attempt);

@@ -87,6 +87,9 @@ impl EventName {
                 Self::Splits { add: splits.iter().map(|split| split_name(split).to_owned()).collect() }
             }
             OperatorEvent::NoMoreSplits => Self::Plain("NoMoreSplits".to_owned()),
+            OperatorEvent::WatermarkAlignment { allowed_ms } => {
+                Self::Plain(format!("WatermarkAlignmentEvent{{maxWatermark={allowed_ms}}}"))
+            }
             OperatorEvent::Unknown(name) => Self::Plain(name.clone()),
             OperatorEvent::Custom(bytes) if is_source => {
                 Self::Plain(format!("custom:{}", String::from_utf8_lossy(bytes)))
