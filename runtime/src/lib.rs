@@ -12,6 +12,7 @@ pub mod config;
 pub mod connectors;
 pub mod coordination;
 pub mod defects;
+pub mod encoding;
 pub mod event;
 pub mod ids;
 pub mod job_master;

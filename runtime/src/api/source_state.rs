@@ -7,6 +7,7 @@
 //!
 //! The first byte is the version of the encoding; an empty slice is the empty state (a subtask without one, FACT 80).
 
+use crate::encoding::encode_onto;
 use crate::message::SplitPayload;
 use crate::records::SplitPosition;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ pub struct EnumeratorState {
 pub fn encode_versioned<T: Serialize>(state: &T) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ENCODED_USUALLY);
     bytes.push(STATE_VERSION);
-    let bytes = postcard::to_extend(state, bytes).expect("plain data always encodes");
+    let bytes = encode_onto(state, bytes);
     debug_assert_eq!(bytes.first(), Some(&STATE_VERSION));
     debug_assert!(!bytes.is_empty(), "empty bytes mean the empty state");
     bytes

@@ -22,6 +22,7 @@ use crate::config::{
     AssignmentPolicy, EnumeratorScript, FetcherConfig, ReaderKind, SourceConfig, TaskConfig, VertexConfig,
 };
 use crate::defects::{Defect, DefectSet};
+use crate::encoding::encode_onto;
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
@@ -56,7 +57,7 @@ impl SimpleVersionedSerializer<RangeSplit> for RangeSplitSerializer {
     }
 
     fn serialize(&self, value: &RangeSplit) -> Vec<u8> {
-        postcard::to_extend(&value.at, Vec::with_capacity(24)).expect("plain numbers always encode")
+        encode_onto(&value.at, Vec::with_capacity(24))
     }
 
     fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<RangeSplit, StateError> {

@@ -5,6 +5,7 @@
 
 use super::port::CommittablePayload;
 use crate::connectors::two_phase_sink;
+use crate::encoding::encode_onto;
 use crate::ids::{CheckpointId, TransactionName};
 use crate::records::RecordRanges;
 use serde::{Deserialize, Serialize};
@@ -126,7 +127,7 @@ pub fn writer_records_held(bytes: &[u8]) -> Result<RecordRanges, SinkStateError>
 fn encode<T: Serialize + ?Sized>(version: u8, value: &T) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ENCODED_USUALLY);
     bytes.push(version);
-    let bytes = postcard::to_extend(value, bytes).expect("plain data always serialises");
+    let bytes = encode_onto(value, bytes);
     debug_assert_eq!(bytes.first(), Some(&version), "the version stands first");
     bytes
 }

@@ -1,6 +1,7 @@
 //! What the two-phase sink's writer hands to its committer.
 
 use crate::api::sink::{SinkCommittable, SinkStateError};
+use crate::encoding::encode_onto;
 use crate::ids::TransactionName;
 use crate::records::{Record, RecordRanges};
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ impl SinkCommittable for TwoPhaseCommittable {
 
     fn to_bytes(&self) -> Vec<u8> {
         // With room for most, so that encoding one allocates once.
-        postcard::to_extend(self, Vec::with_capacity(48)).expect("plain data always serialises")
+        encode_onto(self, Vec::with_capacity(48))
     }
 
     fn from_bytes(version: u32, bytes: &[u8]) -> Result<Self, SinkStateError> {
