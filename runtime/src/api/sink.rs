@@ -185,7 +185,7 @@ pub trait CommittingSinkWriter: SinkWriter {
 }
 
 /// A committable with its versioned serialiser and what the census must know of it.
-pub trait SinkCommittable: Clone + Debug + Sized {
+pub trait SinkCommittable: Clone + Debug + Send + Sync + Sized + 'static {
     /// The version that [`SinkCommittable::to_bytes`] writes.
     const VERSION: u32;
 

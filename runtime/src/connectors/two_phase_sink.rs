@@ -122,7 +122,7 @@ fn write_and_create<S: Sink<Writer: Forgetful>>(
 }
 
 fn create<S: Sink>(sink: &S, context: &WriterInitContext) -> Ports {
-    let committer = Box::new(CommitterAdapter(sink.create_committer(context)));
+    let committer = Box::new(CommitterAdapter::new(sink.create_committer(context)));
     (Box::new(WriterAdapter(sink.create_writer(context))), committer)
 }
 

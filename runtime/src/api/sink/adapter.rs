@@ -64,7 +64,35 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
 
 /// A typed committer as a [`CommitterPort`].
 #[derive(Clone, Debug)]
-pub struct CommitterAdapter<C>(pub C);
+pub struct CommitterAdapter<C: Committer> {
+    committer: C,
+    /// The request that was asked last, as it was decoded for that: its answer mostly comes before the next is asked. It
+    /// says nothing that the payload does not, so no fingerprint covers it.
+    asked: Option<CommitRequest<C::Committable>>,
+}
+
+impl<C: Committer> CommitterAdapter<C> {
+    /// Around this committer.
+    #[must_use]
+    pub const fn new(committer: C) -> Self {
+        Self { committer, asked: None }
+    }
+
+    /// The request that is answered now: the one that was asked, or decoded anew.
+    fn answered_request(
+        &mut self,
+        payload: &CommittablePayload,
+        retries: u32,
+    ) -> Result<CommitRequest<C::Committable>, SinkStateError> {
+        let is_same = |asked: &CommitRequest<C::Committable>| {
+            asked.committable().transaction() == payload.transaction && asked.number_of_retries() == retries
+        };
+        match self.asked.take().filter(is_same) {
+            Some(asked) => Ok(asked),
+            None => Ok(CommitRequest::new(from_payload(payload)?, retries)),
+        }
+    }
+}
 
 impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     fn commit(
@@ -75,8 +103,9 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     ) -> Result<(), SinkStateError> {
         let before = io.len();
         let request = CommitRequest::new(from_payload::<C::Committable>(payload)?, retries);
-        self.0.commit(&request, io);
+        self.committer.commit(&request, io);
         debug_assert_eq!(io.len(), before + 1, "a commit is exactly one store request");
+        self.asked = Some(request);
         Ok(())
     }
 
@@ -86,8 +115,8 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
         retries: &mut u32,
         answer: StoreAnswer,
     ) -> Result<CommitSignal, SinkStateError> {
-        let mut request = CommitRequest::new(from_payload::<C::Committable>(payload)?, *retries);
-        self.0.answered(&mut request, answer);
+        let mut request = self.answered_request(payload, *retries)?;
+        self.committer.answered(&mut request, answer);
         debug_assert!(request.number_of_retries() >= *retries, "retries only grow");
         *retries = request.number_of_retries();
         if request.is_updated() {
@@ -106,7 +135,7 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
 
     fn fingerprint(&self, hasher: &mut dyn Hasher) {
         let mut hasher = hasher;
-        self.0.hash(&mut hasher);
+        self.committer.hash(&mut hasher);
     }
 }
 
