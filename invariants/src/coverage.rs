@@ -112,14 +112,14 @@ impl Coverage {
         let counted = |kind: Kind| self.kinds[kind as usize];
         let mut windows_entered = self.windows_entered;
         windows_entered[Window::SplitEndToFinish as usize] += self.split_end_windows;
-        let kinds = kinds::NAMES.iter().map(|name| Cow::Borrowed(*name));
+        let names = kinds::BY_NAME.iter().map(|number| Cow::Borrowed(kinds::NAMES[*number]));
         Exercised {
             runs: 1,
             events: self.events(),
-            kinds: above_zero(kinds, &self.kinds),
-            windows_entered: above_zero(Window::ALL, &windows_entered),
+            kinds: above_zero(names, kinds::BY_NAME.map(|number| self.kinds[number])),
+            windows_entered: above_zero(Window::ALL, windows_entered),
             window_faults: self.window_faults.clone(),
-            faults: above_zero(FaultKind::ALL, &self.faults),
+            faults: above_zero(FaultKind::ALL, self.faults),
             failovers: counted(Kind::FailoverStarted) + counted(Kind::LeaderGranted).saturating_sub(1),
             second_failures_in_recovery: self.recovery.second_failures(),
             job_manager_losses: self.job_manager_losses,
@@ -154,8 +154,11 @@ const READS: KindSet = Recovery::READS.with(KindSet::of(&[
 ]));
 
 /// The counts that are not zero, by what is counted.
-fn above_zero<K: Ord>(keys: impl IntoIterator<Item = K>, counts: &[u64]) -> BTreeMap<K, u64> {
-    keys.into_iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect()
+fn above_zero<K: Ord>(
+    keys: impl IntoIterator<Item = K>,
+    counts: impl IntoIterator<Item = u64>,
+) -> BTreeMap<K, u64> {
+    keys.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect()
 }
 
 /// What one run, or many, exercised.

@@ -25,6 +25,36 @@ macro_rules! kinds {
 /// How many kinds there are.
 pub(crate) const COUNT: usize = NAMES.len();
 
+/// The kinds' numbers in the order of their names. A run's summary is a map by name, and sorting that anew was a half
+/// percent of a run.
+pub(crate) const BY_NAME: [usize; COUNT] = {
+    let mut numbers = [0; COUNT];
+    let mut sorted = 0;
+    while sorted < COUNT {
+        let mut at = sorted;
+        while at > 0 && comes_before(NAMES[sorted], NAMES[numbers[at - 1]]) {
+            numbers[at] = numbers[at - 1];
+            at -= 1;
+        }
+        numbers[at] = sorted;
+        sorted += 1;
+    }
+    numbers
+};
+
+/// Whether a name comes before another.
+const fn comes_before(name: &str, other: &str) -> bool {
+    let (name, other) = (name.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < name.len() && at < other.len() {
+        if name[at] != other[at] {
+            return name[at] < other[at];
+        }
+        at += 1;
+    }
+    name.len() < other.len()
+}
+
 /// A set of event kinds, one bit for each: what a checker says that it reads, so that no other event is brought to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KindSet(u128);

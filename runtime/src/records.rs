@@ -200,11 +200,25 @@ impl RecordRanges {
     }
 }
 
+/// Records as runs: each range names records that come one behind the other and have consecutive offsets of one split.
+/// Nearly all records of a batch are one run, and a run is one look into a set.
+pub fn runs<'a>(records: impl IntoIterator<Item = &'a Record>) -> impl Iterator<Item = OffsetRange> {
+    let mut records = records.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let first = records.next()?;
+        let mut run = OffsetRange { split: first.split, start: first.offset, end: first.offset + 1 };
+        while records.next_if(|next| next.split == run.split && next.offset == run.end).is_some() {
+            run.end += 1;
+        }
+        Some(run)
+    })
+}
+
 impl<'a> FromIterator<&'a Record> for RecordRanges {
     fn from_iter<T: IntoIterator<Item = &'a Record>>(records: T) -> Self {
         let mut ranges = Self::new();
-        for record in records {
-            ranges.insert_record(record.split, record.offset);
+        for run in runs(records) {
+            ranges.insert(run);
         }
         ranges
     }
@@ -265,6 +279,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_run_ends_at_a_gap_a_repetition_and_another_split() {
+        let record = |index, offset| Record {
+            split: SplitId { index, ..SplitId::default() },
+            offset,
+            event_time_ms: 0,
+            key: 0,
+            payload: Vec::new(),
+        };
+        let records = [(0, 3), (0, 4), (0, 4), (0, 6), (1, 7), (1, 8)].map(|(index, at)| record(index, at));
+        let found: Vec<OffsetRange> = runs(&records).collect();
+        assert_eq!(found, [range(0, 3, 5), range(0, 4, 5), range(0, 6, 7), range(1, 7, 9)]);
+        assert_eq!(runs(&[]).count(), 0);
     }
 
     #[test]
