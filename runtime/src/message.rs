@@ -774,6 +774,12 @@ impl Stream {
     pub const fn is_resent(self) -> bool {
         !matches!(self, Self::Heartbeats)
     }
+
+    /// Whether roles ask what became of messages of this stream: of no other does a send carry a [`DeliveryToken`].
+    #[must_use]
+    pub const fn has_outcomes(self) -> bool {
+        matches!(self, Self::OperatorEvents(_) | Self::Triggers(_))
+    }
 }
 
 /// The job configuration behind a shared pointer: each role keeps one, forks share it.

@@ -112,6 +112,7 @@ impl<W: Witness> State<W> {
     pub fn start(mut world: World, witness: W, filter: Filter<'_>) -> Self {
         world.keep_events();
         world.drain_events();
+        world.hear_answers_at_once();
         let mut state = Self { world, witness, spent: [0; BUDGETS] };
         state.settle(filter, &mut |_| {});
         state
@@ -171,6 +172,7 @@ impl<W: Witness> State<W> {
 
     fn step(&mut self, key: ItemKey, observer: &mut dyn FnMut(&Event)) {
         self.world.step(key, &mut BenignChoices);
+        self.world.hear_answers_at_once();
         for event in self.world.drain_events() {
             self.witness.observe(&event);
             observer(&event);

@@ -269,10 +269,11 @@ impl World {
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed or cut");
         self.event_step_count += 1;
         {
-            // Free when nobody listens; gives what the roles trace the virtual time and the actor.
-            let actor = &self.actors[slot];
-            let _span =
-                tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor.id).entered();
+            // Gives what the roles trace the virtual time and the actor; where nobody listens it is not even made.
+            let _span = tracing::enabled!(tracing::Level::DEBUG).then(|| {
+                let actor = self.actors[slot].id;
+                tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor).entered()
+            });
             self.turn_of(slot, TurnDecision { batch_size_max }, &mut outbox);
         }
         let memory = self.memory_of(slot);

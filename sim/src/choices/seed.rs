@@ -5,11 +5,13 @@
 use super::{Choices, Draw, Label};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::{Hash, Hasher};
 
 /// How many labels are found by one look into an array.
 const RECENT: usize = 128;
+/// A run with faults, and the drawing of a scenario, open nearly so many.
+const STREAMS_USUALLY: usize = 64;
 /// What no label packs to: its kind would be the last of 32.
 const NO_LABEL: u64 = u64::MAX;
 
@@ -29,10 +31,9 @@ impl SeedChoices {
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
-            index_by_label: FxHashMap::default(),
+            index_by_label: FxHashMap::with_capacity_and_hasher(STREAMS_USUALLY, FxBuildHasher),
             recent: [(NO_LABEL, 0); RECENT],
-            // A run opens some sixty.
-            streams: Vec::with_capacity(64),
+            streams: Vec::with_capacity(STREAMS_USUALLY),
         }
     }
 

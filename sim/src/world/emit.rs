@@ -11,7 +11,7 @@ use super::process::{ActorBody, index_of};
 use splitrace_runtime::config::TaskConfig;
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessId};
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// A window that an event opened.
 #[derive(Clone, Copy, Debug)]
@@ -32,25 +32,22 @@ impl World {
         kind: EventKind,
     ) -> Option<Opened> {
         let from = &mut self.processes[process];
-        let header = Header {
-            schema_version: SCHEMA_VERSION,
-            job: self.job.job,
-            lineage: self.job.lineage,
-            leader_epoch,
-            process: from.id,
-            sequence: from.events_emitted,
-            causes: std::mem::take(&mut from.causes),
-            actor,
-            virtual_time_ns: self.now_ns,
-            local_time_ns: self.now_ns + from.clock_offset_ns,
+        let mut event = Event {
+            header: Header {
+                schema_version: SCHEMA_VERSION,
+                job: self.job.job,
+                lineage: self.job.lineage,
+                leader_epoch,
+                process: from.id,
+                sequence: from.events_emitted,
+                causes: std::mem::take(&mut from.causes),
+                actor,
+                virtual_time_ns: self.now_ns,
+                local_time_ns: self.now_ns + from.clock_offset_ns,
+            },
+            kind,
         };
         from.events_emitted += 1;
-        let concerned = concerned_attempt(&kind, actor);
-        let failover = matches!(kind, EventKind::FailoverStarted { .. });
-        if matches!(kind, EventKind::UserFailure { .. }) {
-            self.user_code_failed();
-        }
-        let mut event = Event { header, kind };
         tracing::debug!(
             virtual_time_ns = self.now_ns,
             process = %event.header.process,
@@ -58,8 +55,9 @@ impl World {
             event = ?event.kind,
         );
         self.judging = true;
-        let opened = self.judge.observe(&event);
+        let window = self.judge.observe(&event);
         self.judging = false;
+        let opened = self.opened_by(&event, window);
         match &mut self.observed {
             Some(observed) => observed.push(event),
             None => {
@@ -69,7 +67,20 @@ impl World {
                 self.processes[process].causes = causes;
             }
         }
-        (opened.is_some() || failover).then_some(Opened { window: opened, attempt: concerned, failover })
+        opened
+    }
+
+    /// What an event opened, which few do.
+    fn opened_by(&mut self, event: &Event, window: Option<Window>) -> Option<Opened> {
+        if matches!(event.kind, EventKind::UserFailure { .. }) {
+            self.user_code_failed();
+        }
+        let failover = matches!(event.kind, EventKind::FailoverStarted { .. });
+        if window.is_none() && !failover {
+            return None;
+        }
+        let attempt = concerned_attempt(&event.kind, event.header.actor);
+        Some(Opened { window, attempt, failover })
     }
 
     /// User code threw: as often as it is meant to in the whole job, whichever subtask meets the record.
@@ -79,7 +90,7 @@ impl World {
             if let ActorBody::Task(task) = &mut actor.body
                 && is_spent(&task.descriptor().config, self.user_failure_count)
             {
-                Arc::make_mut(task).disarm_user_failure();
+                Rc::make_mut(task).disarm_user_failure();
             }
         }
     }

@@ -23,7 +23,7 @@ impl World {
         let mut hasher = hasher;
         let pending = self.pending.all().into_iter().filter(|(_, _, item)| !self.does_nothing(item));
         let items = pending.map(|(_, due_ns, item)| self.item_hash(item, due_ns.saturating_sub(self.now_ns)));
-        hash_set(items.collect(), &mut hasher);
+        hash_set(items.chain(self.answer_hashes(self.now_ns)).collect(), &mut hasher);
         for actor in &self.actors {
             actor.paused_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
         }
@@ -44,8 +44,18 @@ impl World {
         let mut hasher = hasher;
         let pending = self.pending.all().into_iter();
         let considered = pending.filter(|(_, _, item)| may_step(item) && !self.does_nothing(item));
-        hash_set(considered.map(|(_, _, item)| self.item_hash(item, 0)).collect(), &mut hasher);
+        let items = considered.map(|(_, _, item)| self.item_hash(item, 0));
+        hash_set(items.chain(self.answer_hashes(u64::MAX)).collect(), &mut hasher);
         self.fingerprint_roles(hasher);
+    }
+
+    /// The answers on their way that lie beside the queue, each with how long after `now_ns` it arrives.
+    fn answer_hashes(&self, now_ns: u64) -> impl Iterator<Item = u128> {
+        self.processes.iter().flat_map(|process| &process.answers).map(move |(due_ns, answer)| {
+            let mut hasher = Fingerprinter::new();
+            (due_ns.saturating_sub(now_ns), answer).hash(&mut hasher);
+            hasher.value()
+        })
     }
 
     fn fingerprint_roles(&self, hasher: &mut dyn Hasher) {

@@ -3,6 +3,13 @@
 //! A link is directed. Latency is the least time plus a drawn jitter; order is what falls out of that, unless the scenario
 //! asks for `ordered-per-connection`. A partition either holds frames until it is lifted or loses them. Frames outlive the
 //! life of their sender: what a dead leader had sent may arrive after its successor's.
+//!
+//! **Answers that nobody reads are no steps.** An answer tells the sender's session that a message need not be sent again.
+//! Unless a role asked for the outcome, or the message was refused, the only thing that ever looks at that is the clock of
+//! the sessions. So such an answer travels like any other frame (latency, faults, order), but lies beside the queue until
+//! that clock is due, and is heard then if it has arrived: no world can tell the difference, and a seventh of all world
+//! steps is gone. Cumulative and delayed answers were refused instead: they save frames where many go one way, and here
+//! most links carry one message per checkpoint.
 
 use super::faults::FrameFault;
 use super::pending::{Item, process_code, tie};
@@ -10,6 +17,7 @@ use super::process::index_of;
 use super::{World, is_heartbeat};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::scenario::NetworkSemantics;
+use splitrace_runtime::encoding::encode_onto;
 use splitrace_runtime::event::FaultKind;
 use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
 use splitrace_runtime::message::*;
@@ -152,8 +160,35 @@ impl World {
         let (from, to) = (frame.from.process, frame.to.process);
         let link = self.network.link(from, to);
         link.frames += 1;
+        if is_unread_answer(&frame) {
+            let process = &mut self.processes[index_of(to)];
+            if process.alive && process.address() == frame.to {
+                process.answers.push((due_ns, frame));
+            }
+            return;
+        }
         let identity = process_code(from) << 52 | process_code(to) << 44 | link.frames;
         self.pending.push(due_ns, tie(2, identity), Item::Frame(frame));
+    }
+
+    /// The sessions of a process hear the answers that have arrived by `until_ns`; see the module for why so late. Their
+    /// order does not matter: each ends the sending of one message, and nobody waits for that.
+    fn hear_answers(&mut self, index: usize, until_ns: u64) {
+        let process = &mut self.processes[index];
+        let Some(session) = process.session.as_mut() else { return };
+        let mut output = self.session_output.take().unwrap_or_default();
+        for (_, answer) in process.answers.extract_if(.., |(due_ns, _)| *due_ns <= until_ns) {
+            session.receive(answer, &mut |_| true, &mut output);
+        }
+        debug_assert!(output.is_empty(), "nobody waits for these: {output:?}");
+        self.session_output = Some(output);
+    }
+
+    /// Every answer under way that nobody waits for arrives now: for a search in which time decides nothing.
+    pub fn hear_answers_at_once(&mut self) {
+        for index in 0..self.processes.len() {
+            self.hear_answers(index, u64::MAX);
+        }
     }
 
     /// A frame arrives at a process.
@@ -189,7 +224,7 @@ impl World {
         }
         let mut wire = std::mem::take(&mut self.network.wire);
         wire.clear();
-        let wire = postcard::to_extend(&frame, wire).expect("every frame serialises");
+        let wire = encode_onto(&frame, wire);
         let decoded: Frame = postcard::from_bytes(&wire).expect("what was encoded decodes");
         assert_eq!(decoded, frame, "a frame must survive the wire");
         self.network.wire = wire;
@@ -231,6 +266,7 @@ impl World {
         if self.processes[index].last_words.is_some() && stale_kind(&message) == FaultKind::StaleWrite {
             self.count_last_write();
         }
+        debug_assert!(token.is_none() || stream.has_outcomes(), "answers of {stream:?} are heard late");
         let cause = self.cause_of_send(index);
         let Some(session) = self.processes[index].session.as_mut() else { return };
         let mut output = self.session_output.take().unwrap_or_default();
@@ -267,6 +303,8 @@ impl World {
             return;
         }
         process.session_clock = None;
+        self.hear_answers(index, self.now_ns);
+        let process = &mut self.processes[index];
         let Some(session) = process.session.as_mut() else { return };
         let mut output = self.session_output.take().unwrap_or_default();
         let now_ns = self.now_ns;
@@ -399,6 +437,11 @@ impl World {
             self.schedule_turn(slot, choices);
         }
     }
+}
+
+/// Whether a frame only keeps its addressee from sending something again.
+const fn is_unread_answer(frame: &Frame) -> bool {
+    matches!(frame.body, FrameBody::Ack { accepted: true, .. }) && !frame.stream.has_outcomes()
 }
 
 /// What it is called when a dead leader's message arrives late.

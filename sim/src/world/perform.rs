@@ -13,7 +13,7 @@ use splitrace_runtime::event::{EventKind, FaultKind};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::{Message, Timer};
 use splitrace_runtime::task::Task;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// Service times are drawn on so many steps.
 const SERVICE_GRID: u64 = 64;
@@ -46,9 +46,15 @@ impl World {
         let incarnation = self.processes[process].incarnation;
         let mut outputs = outbox.drain();
         while let Some(Output { effect, event }) = outputs.next() {
-            let epoch = self.epoch_of(slot);
-            let opened = event.and_then(|event| self.tell(process, actor, epoch, event));
+            let opened = match event {
+                Some(event) => self.tell(process, actor, self.epoch_of(slot), event),
+                None => None,
+            };
             let aimed = opened.and_then(|opened| self.react(opened, choices));
+            if effect.is_none() && aimed.is_none() {
+                // What is only told ends nobody.
+                continue;
+            }
             if let Some(aimed) = aimed {
                 self.hold_up(process, aimed, choices);
             }
@@ -108,7 +114,7 @@ impl World {
                 if super::emit::is_spent(&task.descriptor().config, self.user_failure_count) {
                     task.disarm_user_failure();
                 }
-                let body = ActorBody::Task(Arc::new(task));
+                let body = ActorBody::Task(Rc::new(task));
                 let started = self.add_actor(ActorId::Task(attempt), process, epoch, body);
                 self.schedule_turn(started, choices);
             }

@@ -6,11 +6,11 @@ use splitrace_runtime::event::Cause;
 use splitrace_runtime::ids::*;
 use splitrace_runtime::job_master::MainThread;
 use splitrace_runtime::message::*;
-use splitrace_runtime::session::{LinkId, Session, SessionConfig};
+use splitrace_runtime::session::{Frame, LinkId, Session, SessionConfig};
 use splitrace_runtime::task::Task;
 use splitrace_runtime::task_manager::TaskManagerEndpoint;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Process {
     pub session_timers: Vec<(LinkId, u64)>,
     /// When the process next looks at them, and the setting of that.
     pub session_clock: Option<(u64, u64)>,
+    /// Answers on their way to it that nobody waits for, each with when it arrives; see [`super::network`].
+    pub answers: Vec<(u64, Frame)>,
     /// How many events it has emitted over all its lives.
     pub events_emitted: u64,
     /// What it has heard of since its last event.
@@ -139,6 +141,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             session: None,
             session_timers: Vec::new(),
             session_clock: None,
+            answers: Vec::new(),
             events_emitted: 0,
             causes: Vec::new(),
             relayed: RelayedCauses::default(),
@@ -154,13 +157,14 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
     processes
 }
 
-/// The state machine of an actor; copied on write, so that forks share what does not differ.
+/// The state machine of an actor; copied on write, so that forks share what does not differ. A world and its forks stay in
+/// one thread: counting owners atomically, twice per turn and per mail, was a fiftieth of a run.
 #[derive(Clone, Debug)]
 pub(super) enum ActorBody {
-    Main(Arc<MainThread>),
-    Coordinator(Arc<Coordinator>),
-    TaskManager(Arc<TaskManagerEndpoint>),
-    Task(Arc<Task>),
+    Main(Rc<MainThread>),
+    Coordinator(Rc<Coordinator>),
+    TaskManager(Rc<TaskManagerEndpoint>),
+    Task(Rc<Task>),
     /// A thread that shares the memory of the task in this slot.
     Fetcher {
         task: usize,
@@ -173,10 +177,10 @@ pub(super) enum ActorBody {
 impl ActorBody {
     pub fn enqueue(&mut self, mail: Mail) {
         match (self, mail) {
-            (Self::Main(actor), Mail::Main(mail)) => Arc::make_mut(actor).enqueue(mail),
-            (Self::Coordinator(actor), Mail::Coordinator(mail)) => Arc::make_mut(actor).enqueue(mail),
-            (Self::TaskManager(actor), Mail::TaskManager(mail)) => Arc::make_mut(actor).enqueue(mail),
-            (Self::Task(actor), Mail::Task(mail)) => Arc::make_mut(actor).enqueue(mail),
+            (Self::Main(actor), Mail::Main(mail)) => Rc::make_mut(actor).enqueue(mail),
+            (Self::Coordinator(actor), Mail::Coordinator(mail)) => Rc::make_mut(actor).enqueue(mail),
+            (Self::TaskManager(actor), Mail::TaskManager(mail)) => Rc::make_mut(actor).enqueue(mail),
+            (Self::Task(actor), Mail::Task(mail)) => Rc::make_mut(actor).enqueue(mail),
             (Self::Fetcher { .. } | Self::Gone, _) => {}
             (body, mail) => unreachable!("mail goes to an actor of its kind, not {mail:?} to {body:?}"),
         }
@@ -195,10 +199,10 @@ impl ActorBody {
 
     pub fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
         match self {
-            Self::Main(actor) => Arc::make_mut(actor).turn(decision, outbox),
-            Self::Coordinator(actor) => Arc::make_mut(actor).turn(decision, outbox),
-            Self::TaskManager(actor) => Arc::make_mut(actor).turn(decision, outbox),
-            Self::Task(actor) => Arc::make_mut(actor).turn(decision, outbox),
+            Self::Main(actor) => Rc::make_mut(actor).turn(decision, outbox),
+            Self::Coordinator(actor) => Rc::make_mut(actor).turn(decision, outbox),
+            Self::TaskManager(actor) => Rc::make_mut(actor).turn(decision, outbox),
+            Self::Task(actor) => Rc::make_mut(actor).turn(decision, outbox),
             Self::Fetcher { .. } | Self::Gone => {}
         }
     }

@@ -9,7 +9,7 @@ use super::process::ActorBody;
 use crate::choices::Choices;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
 use splitrace_runtime::ids::{ActorId, FetcherNumber};
-use std::sync::Arc;
+use std::rc::Rc;
 
 impl World {
     /// Whether a turn of this slot's thread would do something. A task that stands still in the middle of a step holds the
@@ -33,7 +33,7 @@ impl World {
             ActorBody::Fetcher { task, number } => {
                 let (task, number) = (*task, *number);
                 if let ActorBody::Task(task) = &mut self.actors[task].body {
-                    Arc::make_mut(task).fetcher_turn(number, decision, outbox);
+                    Rc::make_mut(task).fetcher_turn(number, decision, outbox);
                 }
             }
             body => body.turn(decision, outbox),
@@ -101,7 +101,7 @@ impl World {
         let Some(task) = self.memory_of(slot) else { return };
         debug_assert_ne!(task, slot, "the timer is the fetcher's");
         if let ActorBody::Task(task) = &mut self.actors[task].body {
-            Arc::make_mut(task).fetch_due(number);
+            Rc::make_mut(task).fetch_due(number);
         }
     }
 }
