@@ -55,7 +55,9 @@ impl CommittingSinkWriter for AppendWriter {
         debug_assert!(io.is_empty(), "this writer asks for nothing");
         let name = self.transaction;
         self.transaction.number = name.number.next();
-        let records = std::mem::take(&mut self.records);
+        // The next transaction will need as much room.
+        let room = Vec::with_capacity(self.records.len());
+        let records = std::mem::replace(&mut self.records, room);
         if records.is_empty() {
             return Vec::new();
         }
