@@ -19,6 +19,9 @@ pub struct RunSetup {
     pub config: JobConfig,
     /// What the scenario promises.
     pub promise: Promise,
+    /// How long it may take from the completion of a checkpoint until what it covers is visible, in nanoseconds of virtual
+    /// time, where nothing is broken: the bound that the sink states.
+    pub visible_within_ns: u64,
 }
 
 /// Why a run stopped.

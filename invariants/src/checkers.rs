@@ -9,6 +9,7 @@ use crate::c1_no_duplicates::NoDuplicates;
 use crate::c2_no_loss::NoLoss;
 use crate::c3_covered_before_visible::CoveredBeforeVisible;
 use crate::c4_no_residue::NoResidue;
+use crate::c5_freshness::Freshness;
 use crate::checker::{Checker, Judgement, RunEnd, RunSetup};
 use crate::code::Code;
 use crate::k2_identifiers::Identifiers;
@@ -43,6 +44,7 @@ pub struct Checkers {
     b1: BoundedMemory,
     s5: OrderInsideSplit,
     c4: NoResidue,
+    c5: Freshness,
 }
 
 /// Calls a macro with every checker: its field, its type, and its bit in [`READERS`]. The order is that in which they
@@ -51,7 +53,7 @@ macro_rules! with_checkers {
     ($macro:ident!($($argument:tt)*)) => {
         $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
             k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9,
-            s5 OrderInsideSplit 10, c4 NoResidue 11)
+            s5 OrderInsideSplit 10, c4 NoResidue 11, c5 Freshness 12)
     };
 }
 
@@ -130,6 +132,7 @@ impl Checkers {
             b1: BoundedMemory::new(setup),
             s5: OrderInsideSplit::new(setup),
             c4: NoResidue::new(setup),
+            c5: Freshness::new(setup),
         };
         checkers.open = with_checkers!(open_of!(checkers));
         checkers
@@ -189,10 +192,11 @@ impl Checkers {
             Code::B1 => self.b1.judgement(),
             Code::S5 => self.s5.judgement(),
             Code::C4 => self.c4.judgement(),
+            Code::C5 => self.c5.judgement(),
             Code::D1 => Judgement::NotJudged(
                 "one run proves nothing: the trace hashes of two are compared".to_owned(),
             ),
-            Code::K1 | Code::C5 => {
+            Code::K1 => {
                 debug_assert!(!code.has_checker(), "what has a checker is answered by it");
                 Judgement::NotJudged(NO_CHECKER.to_owned())
             }

@@ -67,7 +67,7 @@ codes! {
         "nothing becomes visible before a checkpoint that covers it has completed or, without checkpoints, before the end of input";
     C4 true "no residue",
         "once recovery has settled, no open transaction, temporary file or lock of a dead attempt is left";
-    C5 false "freshness",
+    C5 true "freshness",
         "what a completed checkpoint covers becomes visible within the bound that its sink states";
     B1 true "bounded memory",
         "queues, blocked events and the assignment tracker stay within their bounds";

@@ -17,6 +17,7 @@ pub mod c1_no_duplicates;
 pub mod c2_no_loss;
 pub mod c3_covered_before_visible;
 pub mod c4_no_residue;
+pub mod c5_freshness;
 pub mod checker;
 pub mod checkers;
 pub mod code;

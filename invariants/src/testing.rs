@@ -250,7 +250,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         sink: SinkKind::Transactional,
         defects: DefectSet::NONE,
     };
-    RunSetup { config, promise }
+    RunSetup { config, promise, visible_within_ns: 10 * NANOS_PER_MILLI }
 }
 
 /// A run that somebody stopped after its last event.

@@ -121,6 +121,9 @@ registry! {
     BadShutdownCommit = "commit-at-end-of-input",
         "a streaming job with checkpoints commits at the end of the input, without a checkpoint",
         ["C3", "C1"], "FLINK-25941 (SNK-03)", Historical;
+    CommitsWaitForTheEnd = "commits-wait-for-the-end",
+        "a completed checkpoint's committables stay where they are until the end of the input",
+        ["C5"], "made up for C5", Planted;
     OwnTransactionsOnly = "own-transactions-only",
         "a recovering writer looks after its own transactions only, so those of subtasks that are gone stay prepared",
         ["C4"], "FLINK-23854 (TXN-02)", Historical;

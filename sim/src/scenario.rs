@@ -14,7 +14,7 @@ pub use file::ScenarioError;
 pub use resubmission::{Ending, Resubmission};
 
 use serde::{Deserialize, Serialize};
-use splitrace_invariants::{Promise, PromiseInput};
+use splitrace_invariants::{Promise, PromiseInput, RunSetup};
 use splitrace_runtime::config::{JobConfig, ReaderKind, VertexConfig};
 use splitrace_runtime::event::Window;
 
@@ -236,6 +236,30 @@ impl Scenario {
         promise.may_fail &= job.restart.failures_survived() < RESTARTS_BEYOND_ANY_BUDGET;
         promise.may_be_cancelled = self.cancel_after_ns.is_some();
         promise
+    }
+
+    /// What a checker may know of it before the first event.
+    #[must_use]
+    pub fn setup(&self) -> RunSetup {
+        RunSetup {
+            config: self.job.clone(),
+            promise: self.promise(),
+            visible_within_ns: self.visible_within_ns(),
+        }
+    }
+
+    /// What a two-phase sink states: three times what a notice and a commit may take, each with all that may hold it up
+    /// at its longest.
+    fn visible_within_ns(&self) -> u64 {
+        let trip_ns =
+            self.network.latency_min_ns + self.network.latency_jitter_ns + self.network.service_jitter_ns;
+        let held_up_ns = self.faults.spike_max_ns + self.faults.pause_max_ns;
+        let task_ns = |vertex: &VertexConfig| {
+            let stall_ns = vertex.task.stall.map_or(0, |stall| stall.for_ns);
+            vertex.task.store_timeout_ns.saturating_add(stall_ns)
+        };
+        let slowest_ns = self.job.vertices.iter().map(task_ns).max().unwrap_or(0);
+        (4 * trip_ns).saturating_add(held_up_ns).saturating_add(slowest_ns).saturating_mul(3)
     }
 
     /// How many records the job must make visible in all, without those that the user function drops.

@@ -30,7 +30,6 @@ use faults::{FaultBudget, PlannedFault, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
 use pending::{Item, ItemKey, Pending, actor_code, tie};
 use process::{ActorBody, ActorSlot, Process};
 use resubmission::ResubmissionPhase;
-use splitrace_invariants::RunSetup;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{ActorId, ProcessId};
@@ -89,7 +88,7 @@ impl World {
     pub fn new(scenario: &Scenario, choices: &mut dyn Choices) -> Self {
         let scenario = Arc::new(scenario.clone());
         let job: SharedJobConfig = Arc::new(scenario.job.clone());
-        let setup = RunSetup { config: scenario.job.clone(), promise: scenario.promise() };
+        let setup = scenario.setup();
         let task_managers = job.task_managers;
         let mut world = Self {
             now_ns: 0,

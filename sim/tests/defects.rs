@@ -67,6 +67,7 @@ defects! {
     enumerator_repeats_splits = "enumerator-repeats-splits";
     old_attempt_accepted = "old-attempt-accepted";
     commit_at_end_of_input = "commit-at-end-of-input";
+    commits_wait_for_the_end = "commits-wait-for-the-end";
     own_transactions_only = "own-transactions-only";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     reader_swaps_records = "reader-swaps-records";

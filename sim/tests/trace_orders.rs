@@ -2,7 +2,7 @@
 //! cause allow is judged alike, on recorded runs, good and bad.
 
 use splitrace_invariants::testing::linear_extension;
-use splitrace_invariants::{Checkers, Code, Moment, Outcome, RunEnd, RunSetup, RunStop};
+use splitrace_invariants::{Checkers, Code, Moment, Outcome, RunEnd, RunStop};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::message::JobResult;
 use splitrace_sim::choices::SeedChoices;
@@ -20,7 +20,7 @@ fn recorded(scenario: &Scenario, seed: u64) -> (Outcome, Vec<Event>) {
 
 /// The code that is broken first, or none.
 fn verdict(scenario: &Scenario, events: &[Event], result: Option<JobResult>) -> Option<(Code, String)> {
-    let mut checkers = Checkers::new(&RunSetup { config: scenario.job.clone(), promise: scenario.promise() });
+    let mut checkers = Checkers::new(&scenario.setup());
     let observed = events.iter().try_for_each(|event| checkers.observe(event));
     let last = events.last().expect("a run tells events");
     let end = RunEnd { job_ended: result, stop: RunStop::Quiescent, at: Moment::from(&last.header) };

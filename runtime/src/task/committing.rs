@@ -6,6 +6,7 @@ use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::api::sink::StoreAnswer;
+use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId};
 use crate::message::{Notice, StoreReply};
@@ -23,6 +24,9 @@ impl Task {
         self.progress.last_completed = self.progress.last_completed.max(Some(checkpoint));
         self.user_code.completed(checkpoint, outbox)?;
         self.source.notify_checkpoint_complete(checkpoint);
+        if self.descriptor.defects.has(Defect::CommitsWaitForTheEnd) && !self.input_ended {
+            return Ok(());
+        }
         // An older notice that comes late finds everything up to the newest known one (FACT 65).
         let up_to = self.progress.last_completed.expect("it was set just now");
         self.commit(up_to, Some(up_to), outbox)

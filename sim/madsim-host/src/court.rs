@@ -2,7 +2,6 @@
 //!
 //! Nodes reach it through a lock instead of messages: it belongs to the harness, and a run has one thread.
 
-use splitrace_invariants::RunSetup;
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION};
 use splitrace_runtime::ids::{
     ActorId, Incarnation, JobId, LeaderEpoch, LineageId, ProcessAddress, ProcessId,
@@ -86,7 +85,7 @@ pub(crate) struct Court {
 
 impl Court {
     fn new(scenario: &Scenario) -> Self {
-        let setup = RunSetup { config: scenario.job.clone(), promise: scenario.promise() };
+        let setup = scenario.setup();
         let fixed = [ProcessId::JobManager, ProcessId::HighAvailability, ProcessId::Store];
         let processes = fixed
             .into_iter()

@@ -130,6 +130,7 @@ pub(super) enum Property {
     AlignmentDrift,
     AlignmentPeriod,
     AlignmentSkew,
+    SlowSource,
 }
 
 impl Scenario {
@@ -269,6 +270,12 @@ fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
     EnumeratorScript { reassignment, ..EnumeratorScript::NONE }
 }
 
+/// Few sources are slow: their jobs outlast by far what a bound on delays allows.
+fn draw_record_interval_ns<C: Choices>(drawer: &mut Drawer<C>) -> u64 {
+    let slowness = if drawer.percent(Property::SlowSource, 3) { 12 } else { 1 };
+    slowness * drawer.within(Property::RecordInterval, 1, 8) * NANOS_PER_MILLI
+}
+
 fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool) -> VertexConfig {
     VertexConfig {
         operator: OperatorUid(index as u16),
@@ -285,7 +292,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             script: draw_script(drawer),
         },
         task: TaskConfig {
-            record_interval_ns: drawer.within(Property::RecordInterval, 1, 8) * NANOS_PER_MILLI,
+            record_interval_ns: draw_record_interval_ns(drawer),
             filter_every: if drawer.percent(Property::Filter, 25) { 5 } else { 0 },
             user_failure: None,
             checkpoint_failure: None,
