@@ -237,7 +237,14 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         event_time: EventTime::NUMBER,
         alignment: None,
     };
-    let vertex = VertexConfig { operator: OperatorUid(0), parallelism: 2, source, task, coordinated: None };
+    let vertex = VertexConfig {
+        operator: OperatorUid(0),
+        parallelism: 2,
+        source,
+        task,
+        coordinated: None,
+        exchange: None,
+    };
     let config = JobConfig {
         job: JobId(0),
         lineage: LineageId(0),

@@ -3,10 +3,12 @@
 //! Nothing here is read from the environment, and every unit is in its name.
 
 mod event_time;
+mod exchange;
 mod restart;
 mod script;
 
 pub use event_time::{AlignmentConfig, EventTime};
+pub use exchange::{EdgeKind, ExchangeConfig};
 pub use restart::RestartConfig;
 pub use script::{CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment};
 
@@ -71,7 +73,8 @@ impl JobConfig {
     }
 }
 
-/// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks.
+/// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks; or its first half, where an exchange
+/// cuts it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexConfig {
@@ -86,6 +89,9 @@ pub struct VertexConfig {
     /// A second coordinated operator in the chain that is no source: its coordinator sends numbered events, its
     /// operator keeps the last number as state.
     pub coordinated: Option<CoordinatedConfig>,
+    /// An exchange between map and writer: it cuts the chain in two, `source -> map` and `writer -> committer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<ExchangeConfig>,
 }
 
 /// A coordinated operator that is no source.
@@ -263,13 +269,13 @@ pub struct CheckpointConfig {
     pub after_tasks_finish: bool,
 }
 
-/// Which subtasks form a pipelined region.
+/// Which subtasks fail together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegionScope {
-    /// A forward chain: each subtask is a region of its own.
+    /// The pipelined regions of the topology: a subtask of a chain alone, or all that exchanges connect (FACT 48).
     Subtask,
-    /// A shuffle somewhere: all tasks of a vertex are one region (FACT 48).
+    /// All tasks of a source and of the sink behind it, as if a shuffle stood before them.
     Vertex,
 }
 

@@ -133,6 +133,15 @@ registry! {
     HandOverQueueUnbounded = "hand-over-queue-unbounded",
         "the queue between split fetchers and their reader takes whatever they fetch, however slow the task is",
         ["B1"], "made up for B1", Planted;
+    BarrierNotAligned = "barrier-not-aligned",
+        "a channel that has delivered a barrier is read on while others still owe it",
+        ["R1", "C1", "C2"], "made up for R1 (cf. at-least-once mode)", Planted;
+    EndedChannelOwesBarrier = "ended-channel-owes-barrier",
+        "the barrier of a channel that has ended is waited for",
+        ["S4"], "made up for S4", Planted;
+    RegionIgnoresExchange = "region-ignores-exchange",
+        "a task fails over alone, without those that an exchange connects with it",
+        ["S4"], "made up for S4 (cf. FACT 48)", Planted;
     ReaderSwapsRecords = "reader-swaps-records",
         "the reader hands every pair of records of a split over the wrong way round",
         ["S5", "R1", "C2"], "made up for S5", Planted;

@@ -71,6 +71,34 @@ impl CheckpointId {
     }
 }
 
+/// The bit that tells the vertex behind an exchange from its source's.
+const BEHIND_EXCHANGE: u16 = 1 << 11;
+
+impl OperatorUid {
+    /// The uids that a configuration may name lie below this.
+    pub const CONFIGURABLE_END: u16 = BEHIND_EXCHANGE;
+
+    /// The uid of the vertex that an exchange cuts off the chain of this source: its writer's and its committer's. It
+    /// follows from the source's and is not configured, so that two vertices never share one.
+    #[must_use]
+    pub const fn behind_exchange(self) -> Self {
+        debug_assert!(!self.is_behind_exchange(), "a chain is cut once");
+        Self(self.0 | BEHIND_EXCHANGE)
+    }
+
+    /// Whether it names a vertex behind an exchange.
+    #[must_use]
+    pub const fn is_behind_exchange(self) -> bool {
+        self.0 & BEHIND_EXCHANGE != 0
+    }
+
+    /// The uid of the source from which the vertex gets its records; a source's own.
+    #[must_use]
+    pub const fn source(self) -> Self {
+        Self(self.0 & !BEHIND_EXCHANGE)
+    }
+}
+
 /// A source split: which source, and which of its splits. The split's reading position is not part of its identity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, Default)]
 pub struct SplitId {
@@ -140,10 +168,12 @@ impl SubtaskId {
 
 impl fmt::Display for SubtaskId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.vertex == OperatorUid(0) {
-            write!(formatter, "{}", self.subtask)
-        } else {
-            write!(formatter, "{} of {}", self.subtask, self.vertex)
+        if self.vertex.is_behind_exchange() {
+            formatter.write_str("sink ")?;
+        }
+        match self.vertex.source() {
+            OperatorUid(0) => write!(formatter, "{}", self.subtask),
+            source => write!(formatter, "{} of {source}", self.subtask),
         }
     }
 }
@@ -178,8 +208,10 @@ pub struct TransactionName {
 
 impl fmt::Display for TransactionName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.writer.vertex != OperatorUid(0) {
-            write!(formatter, "o{}-", self.writer.vertex.0)?;
+        // A sink is named after its source: each source has one.
+        let source = self.writer.vertex.source();
+        if source != OperatorUid(0) {
+            write!(formatter, "o{}-", source.0)?;
         }
         write!(formatter, "s{}-chk{}", self.writer.subtask.0, self.number.0)
     }

@@ -13,7 +13,6 @@ mod heartbeats;
 mod job_end;
 mod leadership;
 mod main_thread;
-mod regions;
 mod restart_strategy;
 mod waiting;
 

@@ -4,7 +4,7 @@
 //! a message's content, a timer, the outcome of a send, or mail from another thread of the same process.
 
 use crate::api::source::{AsyncCallName, UserError};
-use crate::config::{JobConfig, SinkKind, TaskConfig};
+use crate::config::{EdgeKind, JobConfig, SinkKind, TaskConfig};
 use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
 use crate::ids::*;
@@ -160,6 +160,77 @@ pub struct RestoredState {
     pub held_elsewhere: Vec<TransactionName>,
 }
 
+/// The other end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ChannelPeer {
+    /// The execution.
+    pub attempt: ExecutionAttemptId,
+    /// Where it runs.
+    pub address: ProcessAddress,
+}
+
+/// A task's place at an exchange.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum ExchangeEnd {
+    /// It reads, and sends its records to writers.
+    Producer {
+        /// How it picks a channel.
+        edge: EdgeKind,
+        /// A channel each, in the order of their subtasks.
+        consumers: Vec<ChannelPeer>,
+    },
+    /// It writes what it gets from readers.
+    Consumer {
+        /// How many buffers may be under way in a channel.
+        credit: u32,
+        /// A channel each, in the order of their subtasks; `None` for one that had finished before the restored
+        /// checkpoint, from which nothing comes any more.
+        producers: Vec<Option<ChannelPeer>>,
+    },
+}
+
+/// What separates the records before a checkpoint from those behind it, in each channel (Flink's `CheckpointBarrier`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct CheckpointBarrier {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+    /// Set for the savepoint that ends the job, with whether writers flush first.
+    pub stop: Option<bool>,
+}
+
+/// What comes through a channel, in order. Only buffers need credit.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum ChannelElement {
+    /// The producer knows its consumer now.
+    Opened,
+    /// Records of one split, in the order in which they were read.
+    Buffer(Vec<Record>),
+    /// A barrier.
+    Barrier(CheckpointBarrier),
+    /// The producer reads no more (Flink's `EndOfData` with its `StopMode`).
+    EndOfData {
+        /// Whether writers flush: not when the job is stopped where it stands.
+        drain: bool,
+    },
+    /// Nothing comes any more (Flink's `EndOfPartitionEvent`).
+    EndOfPartition,
+}
+
+/// From the consumer of a channel to its producer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum ChannelRequest {
+    /// Send to me, at most so many buffers (Flink's `PartitionRequest` with its initial credit).
+    Open {
+        /// How many.
+        credit: u32,
+    },
+    /// So many more buffers (Flink's `AddCredit`).
+    Grant(u32),
+    /// Everything up to the end of the data was taken (Flink's `acknowledgeAllRecordsProcessed`): only then may the
+    /// producer finish, since a checkpoint takes a finished one for somebody of whom nothing is under way.
+    DataTaken,
+}
+
 /// Everything a task needs to run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TaskDescriptor {
@@ -189,6 +260,8 @@ pub struct TaskDescriptor {
     pub sink: SinkKind,
     /// The coordinated operator in the chain that is no source.
     pub coordinated: Option<OperatorUid>,
+    /// Its place at an exchange; `None` for a whole chain.
+    pub exchange: Option<Box<ExchangeEnd>>,
     /// What it restores.
     pub restored: Option<RestoredState>,
     /// The planted defects.
@@ -315,6 +388,20 @@ pub enum TaskMessage {
     NotifyCheckpointComplete(Notice),
     /// A checkpoint is aborted.
     NotifyCheckpointAborted(Notice),
+    /// Through a channel.
+    Channel {
+        /// Its producer.
+        producer: ExecutionAttemptId,
+        /// What comes.
+        element: ChannelElement,
+    },
+    /// From the other end of a channel that this task fills.
+    ChannelRequest {
+        /// Its consumer.
+        consumer: ExecutionAttemptId,
+        /// What it wants.
+        request: ChannelRequest,
+    },
     /// The store's answer.
     StoreReply {
         /// The call.
@@ -534,6 +621,8 @@ pub enum Timer {
     UserCodeStall,
     /// Task: the source reports its watermark.
     WatermarkReport,
+    /// Task: ask the producers again that have not opened their channels.
+    OpenChannels,
     /// Coordinator of an operator that is no source: send the next event.
     CoordinatedEvent,
     /// Coordinator of a source: a worker runs this for the enumerator.
@@ -760,9 +849,27 @@ pub enum Stream {
     StoreReplies(ExecutionAttemptId),
     /// Calls to the high-availability service and its replies.
     HighAvailability,
+    /// What one end of a channel says to the other once it is open: buffers and barriers, or credit.
+    Channel {
+        /// The end that speaks.
+        from: ExecutionAttemptId,
+        /// The subtask at the other end.
+        to: SubtaskIndex,
+    },
+    /// Requests to open channels: repeated until they are answered, so a loss breaks nothing.
+    ChannelOpening(ExecutionAttemptId),
 }
 
 impl Stream {
+    /// The task that cannot go on when a message of this stream is lost.
+    #[must_use]
+    pub const fn owner(self) -> Option<ExecutionAttemptId> {
+        match self {
+            Self::SubtaskEvents(attempt) | Self::Channel { from: attempt, .. } => Some(attempt),
+            _ => None,
+        }
+    }
+
     /// Whether messages of this stream keep their order.
     #[must_use]
     pub const fn is_ordered(self) -> bool {

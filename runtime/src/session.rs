@@ -16,9 +16,9 @@
 //! - *Generations*: when the oldest message of an ordered stream has used its budget up, all that is unanswered in
 //!   the stream ends as unknown and the stream begins a new generation, counted by the whole session. The receiver
 //!   takes the newer generation and refuses the older for good, so the gap blocks nobody. What is a gap, though, is
-//!   not forgiven where the protocol lives on gaplessness: operator events and a subtask's events deliver a prefix of
-//!   what was sent. After a loss every later send of theirs ends as unknown, until the session is reset or a newer
-//!   leader epoch uses the stream for another execution of the same number; by then the execution has been failed
+//!   not forgiven where the protocol lives on gaplessness: operator events, a subtask's events and channels deliver a
+//!   prefix of what was sent. After a loss every later send of theirs ends as unknown, until the session is reset or a
+//!   newer leader epoch uses the stream for another execution of the same number; by then the execution has been failed
 //!   over. For triggers, acknowledgements, store calls and the streams of processes a loss is a loss: the next
 //!   checkpoint, the repeated call, the next registration must get through.
 //! - *Reset*: [`Session::reset_peer`] forgets a peer. What the peer goes on sending in its old generations is refused
@@ -82,7 +82,7 @@ pub struct Session {
 
 /// Whether a stream delivers a prefix of what was sent and nothing behind a loss.
 const fn is_gapless(stream: Stream) -> bool {
-    matches!(stream, Stream::OperatorEvents(_) | Stream::SubtaskEvents(_))
+    matches!(stream, Stream::OperatorEvents(_) | Stream::SubtaskEvents(_) | Stream::Channel { .. })
 }
 
 /// The leader epoch that a message names; replies of the high-availability service name none.

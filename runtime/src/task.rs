@@ -1,4 +1,5 @@
-//! The task: a mailbox and a default action over the chain reader -> map -> writer -> committer.
+//! The task: a mailbox and a default action over the chain reader -> map -> writer -> committer, or over one of the two
+//! parts into which an exchange cuts it.
 //!
 //! One turn handles one mail, or polls the reader when there is none: mail comes before the default action, as in
 //! Flink's `MailboxProcessor`. The timer that wakes the reader is the exception that saves half of all turns: when no
@@ -17,6 +18,7 @@
 //! Refused: waiting inside a call (nothing could happen meanwhile that happens to a blocked thread in truth, such as
 //! its death), and an actor per operator (a chain shares one thread, and its order in a checkpoint is the protocol).
 
+mod chain;
 mod checkpointing;
 mod committable_collector;
 mod committer_operator;
@@ -28,6 +30,7 @@ mod initialization;
 mod mailbox;
 mod map_operator;
 mod reading;
+mod receiving;
 mod sink_writer_operator;
 mod source_operator;
 mod status;
@@ -61,8 +64,10 @@ use crate::api::source::ReaderPort;
 use crate::connectors::range_source::range_reader;
 use crate::connectors::two_phase_sink;
 use crate::event::EventKind;
+use crate::exchange::{InputGate, RecordWriter};
 use crate::ids::ActorId;
 use crate::message::*;
+use chain::{Head, Sink, Tail};
 use std::hash::{Hash, Hasher};
 
 /// One execution of a subtask.
@@ -71,15 +76,14 @@ pub struct Task {
     descriptor: Box<TaskDescriptor>,
     status: TaskStatus,
     mailbox: Mailbox,
-    source: SourceOperator,
+    head: Head,
     map: MapOperator,
     coordinated: Option<CoordinatedOperator>,
-    writer: SinkWriterOperator,
-    committer: CommitterOperator,
+    tail: Tail,
     store: StoreClient,
     user_code: UserCode,
     progress: CheckpointProgress,
-    /// The reader returned END_OF_INPUT and the last `prepare_commit` is settled.
+    /// The input is read to its end and the last `prepare_commit` is settled.
     input_ended: bool,
 }
 
@@ -91,34 +95,26 @@ impl Task {
         Self::with_reader(descriptor, reader)
     }
 
-    /// The same with another reader.
+    /// The same with another reader; behind an exchange there is none.
     #[must_use]
     pub fn with_reader(descriptor: TaskDescriptor, reader: Box<dyn ReaderPort>) -> Self {
         let attempt = descriptor.attempt;
         let config = descriptor.config;
+        let (head, tail) = ends_of_chain(&descriptor, reader);
         let restored = descriptor.restored.as_ref().map(|restored| restored.checkpoint);
         debug_assert!(
             restored.is_none() || descriptor.checkpointing,
             "there is nothing to restore without checkpoints"
         );
-        let context = WriterInitContext {
-            subtask: attempt.subtask_id(),
-            parallelism: descriptor.parallelism,
-            restored,
-            write_buffer_records: config.write_buffer_records,
-        };
-        let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, descriptor.defects);
         Self {
             status: TaskStatus::Created,
             mailbox: Mailbox::default(),
-            source: SourceOperator::new(reader, descriptor.reports_splits, descriptor.defects)
-                .aligned(config.alignment),
+            user_code: UserCode::new(&config, attempt, &head, &tail),
+            head,
             map: MapOperator::new(config.filter_every),
             coordinated: descriptor.coordinated.map(CoordinatedOperator::new),
-            writer: SinkWriterOperator::new(writer),
-            committer: CommitterOperator::new(committer, config.commit_retries_max),
+            tail,
             store: StoreClient::new(attempt, descriptor.leader_epoch, config.store_timeout_ns),
-            user_code: UserCode::new(&config, attempt),
             progress: CheckpointProgress::new(restored),
             input_ended: false,
             descriptor: Box::new(descriptor),
@@ -147,18 +143,31 @@ impl Task {
     #[must_use]
     pub fn waiting_for(&self) -> Option<String> {
         let subtask = self.descriptor.attempt.subtask_id();
-        let store = match self.status {
-            TaskStatus::Committing(_) | TaskStatus::Recommitting => self.committer.waiting_for(),
-            _ => self.writer.waiting_for(),
+        let store = match (&self.tail, self.status) {
+            (Tail::Channels(channels), _) => {
+                let channels = channels.waiting_for()?;
+                return Some(format!("{subtask} waits for {channels}"));
+            }
+            (Tail::Sink(sink), TaskStatus::Committing(_) | TaskStatus::Recommitting) => {
+                sink.committer.waiting_for()
+            }
+            (Tail::Sink(sink), _) => sink.writer.waiting_for(),
         };
         if let Some(what) = store {
             return Some(format!("{subtask} waits for the store's reply to {what}"));
         }
-        if let Some((watermark_ms, allowed_ms)) = self.source.waits_for_alignment() {
+        if let Head::Source(source) = &self.head
+            && let Some((watermark_ms, allowed_ms)) = source.waits_for_alignment()
+        {
             return Some(format!(
                 "{subtask} waits for its watermark group: it has reached {watermark_ms} ms of event time and may go \
                  up to {allowed_ms} ms"
             ));
+        }
+        if let Head::Gate(gate) = &self.head
+            && let Some(what) = gate.waiting_for()
+        {
+            return Some(format!("{subtask} waits for {what}"));
         }
         (self.status == TaskStatus::Running && self.input_ended)
             .then(|| format!("{subtask} waits for a checkpoint after its end of input to complete"))
@@ -179,7 +188,9 @@ impl Task {
         debug_assert!(matches!(state, ExecutionState::Finished | ExecutionState::Failed));
         self.status = TaskStatus::Ended(state);
         self.mailbox.clear();
-        self.source.close();
+        if let Some(source) = self.head.as_source_mut() {
+            source.close();
+        }
         let attempt = self.descriptor.attempt;
         let epoch = self.descriptor.leader_epoch;
         let mail =
@@ -190,11 +201,13 @@ impl Task {
 
     /// Whether the default action may run.
     fn can_poll(&self) -> bool {
-        self.status == TaskStatus::Running
-            && !self.input_ended
-            && !self.progress.stopped_reading
-            && self.source.is_available()
-            && self.writer.is_available()
+        let is_available = |head: &Head| match head {
+            Head::Source(source) => {
+                !self.input_ended && !self.progress.stopped_reading && source.is_available()
+            }
+            Head::Gate(gate) => gate.is_available(),
+        };
+        self.status == TaskStatus::Running && is_available(&self.head) && self.tail.is_available()
     }
 
     fn step(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
@@ -202,9 +215,12 @@ impl Task {
             return self.initialize(outbox);
         }
         match self.mailbox.take(self.status.gate()) {
-            None => self.poll(decision, outbox),
+            None => match self.head {
+                Head::Source(_) => self.poll(decision, outbox),
+                Head::Gate(_) => self.poll_gate(outbox),
+            },
             Some(TaskMail::Timer(Timer::ReaderWake)) => {
-                self.source.wake();
+                self.head.source_mut().wake();
                 if self.status == TaskStatus::BlockedInPoll {
                     self.status = TaskStatus::Running;
                     return self.poll(decision, outbox);
@@ -214,6 +230,12 @@ impl Task {
             Some(TaskMail::Timer(Timer::UserCodeStall)) => self.stall_over(outbox),
             Some(TaskMail::Timer(Timer::WatermarkReport)) => {
                 self.report_watermark(outbox);
+                Ok(())
+            }
+            Some(TaskMail::Timer(Timer::OpenChannels)) => {
+                if let Head::Gate(gate) = &mut self.head {
+                    gate.open(outbox);
+                }
                 Ok(())
             }
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),
@@ -235,6 +257,16 @@ impl Task {
             TaskMessage::NotifyCheckpointComplete(notice) => self.notify_checkpoint_complete(notice, outbox),
             TaskMessage::NotifyCheckpointAborted(notice) => self.notify_checkpoint_aborted(notice, outbox),
             TaskMessage::StoreReply { call, reply } => self.store_replied(call, reply, outbox),
+            TaskMessage::Channel { .. } => unreachable!("it went to the gate when it arrived"),
+            TaskMessage::ChannelRequest { consumer, request } => {
+                if let Tail::Channels(channels) = &mut self.tail {
+                    channels.requested(consumer, request, outbox);
+                    if self.status == TaskStatus::Running {
+                        self.finish_if_due(outbox);
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -268,12 +300,45 @@ impl Task {
     }
 }
 
+/// What a task begins and ends with.
+fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (Head, Tail) {
+    let (attempt, defects) = (descriptor.attempt, descriptor.defects);
+    let (config, me) = (&descriptor.config, (attempt, descriptor.leader_epoch));
+    let restored = descriptor.restored.as_ref().map(|restored| restored.checkpoint);
+    let head = match descriptor.exchange.as_deref() {
+        Some(ExchangeEnd::Consumer { credit, producers }) => {
+            Head::Gate(InputGate::new(me, *credit, producers, restored, defects))
+        }
+        _ => Head::Source(
+            SourceOperator::new(reader, descriptor.reports_splits, defects).aligned(config.alignment),
+        ),
+    };
+    if let Some(ExchangeEnd::Producer { edge, consumers }) = descriptor.exchange.as_deref() {
+        return (head, Tail::Channels(RecordWriter::new(me, *edge, consumers)));
+    }
+    let context = WriterInitContext {
+        subtask: attempt.subtask_id(),
+        parallelism: descriptor.parallelism,
+        restored,
+        write_buffer_records: config.write_buffer_records,
+    };
+    let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
+    let writer = SinkWriterOperator::new(writer);
+    let committer = CommitterOperator::new(committer, config.commit_retries_max);
+    (head, Tail::Sink(Sink { writer, committer }))
+}
+
 impl Actor for Task {
     type Mail = TaskMail;
 
     fn enqueue(&mut self, mail: TaskMail) {
-        if !self.has_ended() {
-            self.mailbox.push(mail);
+        match (mail, &mut self.head) {
+            _ if matches!(self.status, TaskStatus::Ended(_)) => {}
+            // It is no mail: the network fills the channels while the task's thread does something else.
+            (TaskMail::FromNetwork(TaskMessage::Channel { producer, element }), Head::Gate(gate)) => {
+                gate.receive(producer, element);
+            }
+            (mail, _) => self.mailbox.push(mail),
         }
     }
 

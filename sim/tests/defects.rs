@@ -70,6 +70,9 @@ defects! {
     commits_wait_for_the_end = "commits-wait-for-the-end";
     own_transactions_only = "own-transactions-only";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
+    barrier_not_aligned = "barrier-not-aligned";
+    ended_channel_owes_barrier = "ended-channel-owes-barrier";
+    region_ignores_exchange = "region-ignores-exchange";
     reader_swaps_records = "reader-swaps-records";
     finished_subtask_holds_back = "finished-subtask-holds-back";
     announcements_end_at_restart = "announcements-end-at-restart";

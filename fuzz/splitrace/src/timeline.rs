@@ -106,6 +106,7 @@ impl fmt::Display for Row {
 pub struct Rows {
     /// The sources whose readers ask for splits.
     pulling: Vec<OperatorUid>,
+    threads: ThreadNames,
 }
 
 impl Rows {
@@ -114,7 +115,9 @@ impl Rows {
     pub fn new(job: &JobConfig) -> Self {
         let pulls = |policy| matches!(policy, AssignmentPolicy::Pull);
         let pulling = job.vertices.iter().filter(|vertex| pulls(vertex.source.policy));
-        Self { pulling: pulling.map(|vertex| vertex.operator).collect() }
+        let cut = job.vertices.iter().filter(|vertex| vertex.exchange.is_some());
+        let threads = ThreadNames { cut: cut.map(|vertex| vertex.operator).collect() };
+        Self { pulling: pulling.map(|vertex| vertex.operator).collect(), threads }
     }
 
     /// The row of an event; `None` for those that only checkers read.
@@ -122,15 +125,15 @@ impl Rows {
     pub fn row(&self, event: &Event) -> Option<Row> {
         let line = match &event.header.actor {
             splitrace_runtime::ids::ActorId::Task(attempt) => {
-                task_row(&event.kind, *attempt, self.is_pull(attempt.vertex))
+                task_row(&event.kind, *attempt, self.is_pull(attempt.vertex), &self.threads)
             }
             splitrace_runtime::ids::ActorId::SourceCoordinator(operator) => {
-                job::coordinator_row(&event.kind, *operator, self.is_pull(*operator))
+                job::coordinator_row(&event.kind, *operator, self.is_pull(*operator), &self.threads)
             }
             splitrace_runtime::ids::ActorId::Fetcher { task, fetcher } => {
-                fetcher_row(&event.kind, *task, *fetcher)
+                fetcher_row(&event.kind, *task, *fetcher, &self.threads)
             }
-            _ => job::row(&event.kind),
+            _ => job::row(&event.kind, &self.threads),
         }?;
         let virtual_time_ns = event.header.virtual_time_ns;
         let Line { label, thread, text, weight } = line;
@@ -162,14 +165,37 @@ impl Line {
     }
 }
 
-/// The chain's thread name, cut as Flink's log cuts it.
-fn chain_name(vertex: OperatorUid) -> String {
-    if vertex == OperatorUid(0) {
-        "Source: range-source -> Map -> Sink: Wri".to_owned()
-    } else {
-        format!("Source: range-source-{} -> Map -> Sink: W", vertex.0)
+/// The names of tasks' threads: of their chains, cut as Flink's log cuts them.
+#[derive(Clone, Debug)]
+struct ThreadNames {
+    /// The sources whose chains an exchange cuts.
+    cut: Vec<OperatorUid>,
+}
+
+impl ThreadNames {
+    /// Whether the vertex has a reader and no sink.
+    fn is_cut(&self, vertex: OperatorUid) -> bool {
+        self.cut.contains(&vertex)
+    }
+
+    fn of(&self, vertex: OperatorUid) -> String {
+        let number = match vertex.source() {
+            OperatorUid(0) => String::new(),
+            source => format!("-{}", source.0),
+        };
+        if vertex.is_behind_exchange() {
+            format!("Sink{number}: Writer -> Sink: Committer")
+        } else if self.is_cut(vertex) {
+            format!("Source: range-source{number} -> Map")
+        } else {
+            let whole = format!("Source: range-source{number} -> Map -> Sink: Writer");
+            whole.chars().take(FLINK_LOG_COLUMNS).collect()
+        }
     }
 }
+
+/// So many characters of a thread's name are in Flink's log.
+const FLINK_LOG_COLUMNS: usize = 40;
 
 /// 'subtask 0', with the operator where it is not the first.
 fn subtask_name(subtask: SubtaskIndex) -> String {

@@ -13,10 +13,11 @@ use crate::api::sink::{
 };
 use crate::api::source_state::{decode_reader_state, encode_reader_state, reader_splits_held};
 use crate::checkpointing::contents::ContentsError;
-use crate::config::{JobConfig, VertexConfig};
+use crate::config::JobConfig;
 use crate::event::EventKind;
 use crate::ids::{OperatorUid, SubtaskId, SubtaskIndex, TransactionName};
 use crate::message::{CompletedCheckpoint, SubtaskState, TaskSnapshot};
+use crate::topology::{JobGraph, JobVertex};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -28,17 +29,13 @@ pub fn redistribute(
     checkpoint: &CompletedCheckpoint,
     config: &JobConfig,
 ) -> Result<Option<CompletedCheckpoint>, ContentsError> {
-    if config
-        .vertices
-        .iter()
-        .all(|vertex| parts(checkpoint, vertex.operator).count() == vertex.parallelism as usize)
-    {
+    let graph = JobGraph::new(config);
+    let is_same = |vertex: &JobVertex| parts(checkpoint, vertex.uid).count() == vertex.parallelism as usize;
+    if graph.vertices().iter().all(is_same) {
         return Ok(None);
     }
-    let mut vertices: Vec<&VertexConfig> = config.vertices.iter().collect();
-    vertices.sort_unstable_by_key(|vertex| vertex.operator);
     let mut subtasks = Vec::new();
-    for vertex in vertices {
+    for vertex in graph.vertices() {
         subtasks.extend(deal_vertex(checkpoint, vertex)?);
     }
     debug_assert!(subtasks.is_sorted_by_key(|part| part.subtask), "in (vertex, subtask) order");
@@ -91,11 +88,11 @@ fn unreadable(subtask: SubtaskId, part: &'static str, error: &dyn Display) -> Co
 
 fn deal_vertex(
     checkpoint: &CompletedCheckpoint,
-    vertex: &VertexConfig,
+    vertex: &JobVertex,
 ) -> Result<Vec<SubtaskState>, ContentsError> {
-    let finished = parts(checkpoint, vertex.operator).all(|part| part.finished);
+    let finished = parts(checkpoint, vertex.uid).all(|part| part.finished);
     let (mut splits, mut committers, mut writers) = (Vec::new(), Vec::new(), Vec::new());
-    for part in parts(checkpoint, vertex.operator).filter(|part| !part.finished) {
+    for part in parts(checkpoint, vertex.uid).filter(|part| !part.finished) {
         let wrong = |what, error: &dyn Display| unreadable(part.subtask, what, error);
         splits.extend(decode_reader_state(&part.snapshot.reader).map_err(|error| wrong("reader", &error))?);
         let held = decode_committer_state(&part.snapshot.committer);
@@ -121,7 +118,7 @@ fn deal_vertex(
             committer: encode_committer_state(held),
             coordinated: Vec::new(),
         };
-        let subtask = SubtaskId { vertex: vertex.operator, subtask: SubtaskIndex(index) };
+        let subtask = SubtaskId { vertex: vertex.uid, subtask: SubtaskIndex(index) };
         SubtaskState { subtask, snapshot: Arc::new(snapshot), finished }
     });
     Ok(states.collect())

@@ -32,6 +32,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 event_time: EventTime::NUMBER,
                 alignment: None,
             },
+            exchange: None,
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),
                 event_interval_ns: 1_000_000,

@@ -94,7 +94,7 @@ impl MainThread {
         };
         let awaited: Vec<_> = pending.awaited().collect();
         out.emit(EventKind::BarriersInjected { checkpoint });
-        for attempt in awaited {
+        for attempt in awaited.into_iter().filter(|attempt| self.begins_barriers(*attempt)) {
             let index =
                 self.graph.current(attempt).expect("the awaited executions are current: others aborted it");
             let task_manager = self.graph.get(index).task_manager().expect("it runs");
@@ -106,6 +106,16 @@ impl MainThread {
         for held in &mut self.holders {
             held.holder.barriers_injected(checkpoint, out);
         }
+    }
+
+    /// Whether barriers begin at this task: no running task before it could send it one (Flink's
+    /// `DefaultCheckpointPlanCalculator`).
+    fn begins_barriers(&self, attempt: ExecutionAttemptId) -> bool {
+        let producers = self.topology.producers_of(attempt.subtask_id());
+        producers.into_iter().all(|producer| {
+            let index = self.graph.index_of(producer).expect("the graph has the topology's subtasks");
+            self.graph.get(index).phase() == Phase::Finished
+        })
     }
 
     /// A trigger met no such task: it has ended, and its FINISHED or FAILED is on the way, or lost for good. The

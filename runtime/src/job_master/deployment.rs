@@ -1,15 +1,17 @@
 //! Which task goes where, and with which state.
 
+use super::execution::Phase;
 use super::failover::INITIAL_WAIT;
 use super::main_thread::{JobStatus, MainThread, VertexHolder};
 use crate::actor::{Effect, Outbox};
 use crate::checkpointing::redistribution;
-use crate::config::{AssignmentPolicy, NANOS_PER_MILLI};
+use crate::config::{AssignmentPolicy, NANOS_PER_MILLI, VertexConfig};
 use crate::coordination::operator_coordinator_holder::OperatorCoordinatorHolder;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid, ProcessAddress, ProcessId, SubtaskId};
 use crate::message::{
-    CompletedCheckpoint, RestoredState, Stream, TaskDescriptor, TaskManagerMessage, TaskSnapshot, Timer,
+    ChannelPeer, CompletedCheckpoint, ExchangeEnd, RestoredState, Stream, TaskDescriptor, TaskManagerMessage,
+    TaskSnapshot, Timer,
 };
 use std::sync::Arc;
 
@@ -102,9 +104,11 @@ impl MainThread {
     }
 
     /// Deploys new executions of these subtasks, restored from the latest completed checkpoint. What had wholly finished
-    /// in it is restored as finished and not run.
+    /// in it is restored as finished and not run. Every place is chosen before the first deployment is sent: the ends of a
+    /// channel must know each other.
     pub(super) fn deploy(&mut self, subtasks: &[SubtaskId], out: &mut Outbox) {
         debug_assert!(subtasks.is_sorted(), "deployed in subtask order");
+        let mut deployed = Vec::with_capacity(subtasks.len());
         for subtask in subtasks {
             let index = self.graph.index_of(*subtask).expect("it is one of the job's subtasks");
             if self.checkpoints.latest().is_some_and(|latest| is_vertex_finished(latest, subtask.vertex)) {
@@ -112,10 +116,40 @@ impl MainThread {
                 continue;
             }
             let task_manager = self.least_loaded();
-            let restored = self.checkpoints.latest().map(|latest| restored_state(latest, *subtask));
-            let attempt = self.graph.get_mut(index).deploy(task_manager);
+            deployed.push((self.graph.get_mut(index).deploy(task_manager), task_manager));
+        }
+        for (attempt, task_manager) in deployed {
+            let restored =
+                self.checkpoints.latest().map(|latest| restored_state(latest, attempt.subtask_id()));
             self.send_deployment(attempt, task_manager, restored, out);
         }
+    }
+
+    /// A task's place at an exchange. Its peers are deployed together with it, or its producers had finished before. A
+    /// writer finishes after its readers and restarts with them, so a consumer always has an execution.
+    fn exchange_end(&self, subtask: SubtaskId) -> Option<Box<ExchangeEnd>> {
+        let exchange = self.vertex_config(subtask.vertex).exchange?;
+        let peer = |peer: SubtaskId| {
+            let index = self.graph.index_of(peer).expect("the graph has the topology's subtasks");
+            let execution = self.graph.get(index);
+            let is_finished = execution.phase() == Phase::Finished;
+            let address = execution.task_manager().filter(|_| !is_finished)?;
+            Some(ChannelPeer { attempt: execution.attempt()?, address })
+        };
+        Some(Box::new(if subtask.vertex.is_behind_exchange() {
+            let producers = self.topology.producers_of(subtask).into_iter().map(peer).collect();
+            ExchangeEnd::Consumer { credit: exchange.credit, producers }
+        } else {
+            let consumers = self.topology.consumers_of(subtask).into_iter().map(peer);
+            let consumers = consumers.map(|peer| peer.expect("a writer finishes after its readers"));
+            ExchangeEnd::Producer { edge: exchange.edge, consumers: consumers.collect() }
+        }))
+    }
+
+    fn vertex_config(&self, vertex: OperatorUid) -> &VertexConfig {
+        let source = vertex.source();
+        let vertex = self.config.vertices.iter().find(|vertex| vertex.operator == source);
+        vertex.expect("the graph is made of the configured vertices")
     }
 
     fn least_loaded(&self) -> ProcessAddress {
@@ -137,19 +171,14 @@ impl MainThread {
         let ProcessId::TaskManager(task_manager) = to.process else {
             unreachable!("{to} is no task manager");
         };
-        let vertex = self
-            .config
-            .vertices
-            .iter()
-            .find(|vertex| vertex.operator == attempt.vertex)
-            .expect("the graph is made of the configured vertices");
+        let vertex = self.vertex_config(attempt.vertex);
         let restored_id = restored.as_ref().map(|restored| restored.checkpoint);
         let descriptor = TaskDescriptor {
             attempt,
             leader_epoch: self.leadership.epoch(),
             task_manager,
             job_manager: self.leadership.address(),
-            parallelism: vertex.parallelism,
+            parallelism: self.topology.parallelism(attempt.vertex),
             config: vertex.task,
             bounded: vertex.source.bounded,
             pull: vertex.source.policy == AssignmentPolicy::Pull,
@@ -158,6 +187,7 @@ impl MainThread {
             final_checkpoint: self.config.checkpointing.is_some_and(|settings| settings.after_tasks_finish),
             sink: self.config.sink,
             coordinated: vertex.coordinated.map(|coordinated| coordinated.operator),
+            exchange: self.exchange_end(attempt.subtask_id()),
             restored,
             defects: self.config.defects,
         };

@@ -31,7 +31,8 @@ pub(super) struct Execution {
     attempts: u32,
     phase: Phase,
     task_manager: Option<ProcessAddress>,
-    /// Whether the main thread has handled the reader's registration; only then it can take part in a checkpoint.
+    /// Whether the main thread has handled the reader's registration; only then it can take part in a checkpoint. A
+    /// subtask behind an exchange has no reader.
     pub(super) registered: bool,
     /// Whether its source has read END_OF_DATA.
     pub(super) end_of_data: bool,
@@ -50,7 +51,7 @@ impl Execution {
             attempts: 0,
             phase: Phase::Created,
             task_manager: None,
-            registered: false,
+            registered: subtask.vertex.is_behind_exchange(),
             end_of_data: false,
             held_finish: None,
             missing: false,

@@ -1,8 +1,8 @@
 //! All subtasks of the job, each with its current execution.
 
 use super::execution::{Execution, Phase};
-use crate::config::JobConfig;
 use crate::ids::{ExecutionAttemptId, OperatorUid, ProcessAddress, SubtaskId, SubtaskIndex};
+use crate::topology::JobGraph;
 
 /// Where a vertex's executions lie.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -20,19 +20,15 @@ pub(super) struct ExecutionGraph {
 }
 
 impl ExecutionGraph {
-    pub(super) fn new(config: &JobConfig) -> Self {
-        let mut uids: Vec<_> =
-            config.vertices.iter().map(|vertex| (vertex.operator, vertex.parallelism)).collect();
-        uids.sort_unstable();
+    pub(super) fn new(topology: &JobGraph) -> Self {
         let mut graph = Self { vertices: Vec::new(), executions: Vec::new() };
-        for (vertex, parallelism) in uids {
-            debug_assert!(parallelism > 0, "{vertex} has no subtask");
-            let first = graph.executions.len();
-            graph.vertices.push(VertexRange { vertex, first, parallelism: parallelism as usize });
-            graph.executions.extend(
-                (0..parallelism)
-                    .map(|subtask| Execution::new(SubtaskId { vertex, subtask: SubtaskIndex(subtask) })),
-            );
+        for vertex in topology.vertices() {
+            let (uid, first) = (vertex.uid, graph.executions.len());
+            let parallelism = vertex.parallelism as usize;
+            graph.vertices.push(VertexRange { vertex: uid, first, parallelism });
+            let subtasks =
+                (0..vertex.parallelism).map(|index| SubtaskId { vertex: uid, subtask: SubtaskIndex(index) });
+            graph.executions.extend(subtasks.map(Execution::new));
         }
         debug_assert!(graph.executions.iter().map(Execution::subtask).is_sorted(), "unique, in order");
         graph

@@ -12,10 +12,10 @@
 
 use super::execution::{Execution, Phase};
 use super::main_thread::{JobStatus, MainThread};
-use super::regions::region_of;
 use super::restart_strategy::{Restart, RestartStrategy};
 use crate::actor::Outbox;
 use crate::config::RestartConfig;
+use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, SubtaskId};
 use crate::message::{ExecutionState, Stream, TaskManagerMessage, Timer};
@@ -177,7 +177,8 @@ impl MainThread {
             return;
         }
         self.tell_holders_of_failure(index, out);
-        let region = region_of(&self.graph, self.config.region, subtask);
+        let is_alone = self.config.defects.has(Defect::RegionIgnoresExchange);
+        let region = if is_alone { vec![subtask] } else { self.topology.region_of(subtask) };
         self.fail_over(false, region, cause, out);
     }
 

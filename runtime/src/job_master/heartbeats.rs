@@ -184,7 +184,26 @@ impl MainThread {
                 self.end_execution(index, ExecutionState::Canceled, Some(cause.to_owned()), out);
             }
         }
+        self.lose_partitions(address, cause, out);
         debug_assert!(self.graph.on_task_manager(address).is_empty(), "everything on {address} is over");
+    }
+
+    /// What a finished task has sent may still have been on its way from there, up to the end of its channels. Whoever
+    /// waits for it would wait for ever; whether it has come, only that task knows, so it fails in any case.
+    fn lose_partitions(&mut self, address: ProcessAddress, cause: &str, out: &mut Outbox) {
+        let finished = self.graph.indices(|execution| {
+            execution.phase() == Phase::Finished && execution.task_manager() == Some(address)
+        });
+        for producer in finished {
+            let producer = self.graph.get(producer).subtask();
+            for consumer in self.topology.consumers_of(producer) {
+                let index = self.graph.index_of(consumer).expect("the graph has the topology's subtasks");
+                if self.graph.get(index).is_live() {
+                    let cause = format!("what {producer} had sent is lost: {cause}");
+                    self.fail_execution(index, cause, true, out);
+                }
+            }
+        }
     }
 
     fn check_slow_executions(&mut self, out: &mut Outbox) {

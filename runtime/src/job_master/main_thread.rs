@@ -14,6 +14,7 @@ use crate::message::{
     CheckpointKind, CoordinatorToMain, DeliveryOutcome, DeliveryToken, JobManagerMessage, JobResult,
     MainMail, Message, ReaderEvent, SharedJobConfig, TaskManagerMessage, TaskMessage, Timer,
 };
+use crate::topology::JobGraph;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
@@ -53,6 +54,7 @@ pub struct MainThread {
     pub(super) mailbox: VecDeque<MainMail>,
     pub(super) status: JobStatus,
     pub(super) leadership: Leadership,
+    pub(super) topology: JobGraph,
     pub(super) graph: ExecutionGraph,
     pub(super) task_managers: TaskManagers,
     /// Registrations that came before the lease: the service tells task managers of a leader when it tells the leader.
@@ -71,11 +73,13 @@ impl MainThread {
     #[must_use]
     pub fn new(config: SharedJobConfig) -> Self {
         debug_assert!(!config.vertices.is_empty(), "a job has a vertex");
+        let topology = JobGraph::new(&config);
         Self {
             mailbox: VecDeque::new(),
             status: JobStatus::Idle,
             leadership: Leadership::new(),
-            graph: ExecutionGraph::new(&config),
+            graph: ExecutionGraph::new(&topology),
+            topology,
             task_managers: TaskManagers::new(config.heartbeat),
             early_registrations: Vec::new(),
             holders: Vec::new(),
@@ -209,6 +213,7 @@ impl MainThread {
             | Timer::UserCodeStall
             | Timer::WatermarkReport
             | Timer::AlignmentAnnouncement
+            | Timer::OpenChannels
             | Timer::CoordinatedEvent
             | Timer::AsyncCall(_) => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");
@@ -339,7 +344,7 @@ impl Actor for MainThread {
 
     fn fingerprint(&self, hasher: &mut dyn Hasher) {
         let mut hasher = hasher;
-        // The configuration is the scenario's and never changes; everything else counts.
+        // The configuration is the scenario's and never changes, nor does the topology; everything else counts.
         self.mailbox.hash(&mut hasher);
         self.status.hash(&mut hasher);
         self.leadership.hash(&mut hasher);

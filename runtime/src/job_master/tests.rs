@@ -48,6 +48,7 @@ fn config() -> JobConfig {
                 alignment: None,
             },
             coordinated: None,
+            exchange: None,
         }],
         checkpointing: Some(CheckpointConfig {
             interval_ns: 1_000_000,
@@ -327,7 +328,10 @@ fn tell_effect(effect: &Effect) -> Option<String> {
             TaskMessage::NotifyCheckpointAborted(Notice { checkpoint, .. }) => {
                 format!("abort {checkpoint} to {attempt}")
             }
-            TaskMessage::OperatorEvent { .. } | TaskMessage::StoreReply { .. } => return None,
+            TaskMessage::OperatorEvent { .. }
+            | TaskMessage::Channel { .. }
+            | TaskMessage::ChannelRequest { .. }
+            | TaskMessage::StoreReply { .. } => return None,
         },
         Effect::Send { message: Message::HighAvailability { request, .. }, .. } => match request {
             HighAvailabilityRequest::RaiseCounter(checkpoint) => format!("raise {checkpoint}"),

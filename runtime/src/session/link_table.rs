@@ -63,10 +63,10 @@ impl<L> LinkTable<L> {
     }
 }
 
-/// A stream as one number: its kind, then the execution that it belongs to.
+/// A stream as one number: its kind, the other end where it has one, then the execution that it belongs to.
 const fn key(stream: Stream) -> u128 {
     const fn of(kind: u128, attempt: ExecutionAttemptId) -> u128 {
-        kind << 96
+        kind << 112
             | (attempt.vertex.0 as u128) << 64
             | (attempt.subtask.0 as u128) << 32
             | attempt.attempt.0 as u128
@@ -79,10 +79,12 @@ const fn key(stream: Stream) -> u128 {
         Stream::Notices(attempt) => of(4, attempt),
         Stream::StoreCalls(attempt) => of(5, attempt),
         Stream::StoreReplies(attempt) => of(6, attempt),
-        Stream::Deployment => 7 << 96,
-        Stream::TaskManager => 8 << 96,
-        Stream::Heartbeats => 9 << 96,
-        Stream::HighAvailability => 10 << 96,
+        Stream::Deployment => 7 << 112,
+        Stream::TaskManager => 8 << 112,
+        Stream::Heartbeats => 9 << 112,
+        Stream::HighAvailability => 10 << 112,
+        Stream::Channel { from, to } => of(11, from) | (to.0 as u128) << 80,
+        Stream::ChannelOpening(attempt) => of(12, attempt),
     }
 }
 
@@ -102,7 +104,9 @@ mod tests {
             Stream::Notices,
             Stream::StoreCalls,
             Stream::StoreReplies,
+            Stream::ChannelOpening,
         ];
+        let channels = [0, u32::MAX].map(SubtaskIndex);
         let mut streams =
             vec![Stream::Deployment, Stream::TaskManager, Stream::Heartbeats, Stream::HighAvailability];
         for number in [0, 1, u32::MAX] {
@@ -111,13 +115,15 @@ mod tests {
             {
                 let (vertex, subtask, attempt) = attempt;
                 let (subtask, attempt) = (SubtaskIndex(subtask), AttemptNumber(attempt));
-                streams.extend(kinds.map(|kind| kind(ExecutionAttemptId { vertex, subtask, attempt })));
+                let attempt = ExecutionAttemptId { vertex, subtask, attempt };
+                streams.extend(kinds.map(|kind| kind(attempt)));
+                streams.extend(channels.map(|to| Stream::Channel { from: attempt, to }));
             }
         }
         let distinct: BTreeSet<Stream> = streams.iter().copied().collect();
         let keys: BTreeSet<u128> = streams.iter().map(|stream| key(*stream)).collect();
         assert_eq!(keys.len(), distinct.len());
-        assert_eq!(distinct.len(), 4 + 7 * 7);
+        assert_eq!(distinct.len(), 4 + 7 * 10);
     }
 
     #[test]

@@ -4,7 +4,10 @@ use super::frame::{Frame, FrameBody, LinkId, SessionOutput};
 use super::incoming::Route;
 use super::{SessionConfig, is_gapless};
 use crate::ids::LeaderEpoch;
-use crate::message::{DeliveryOutcome, DeliveryToken, ExecutionState, JobManagerMessage, Message, Stream};
+use crate::message::{
+    ChannelElement, DeliveryOutcome, DeliveryToken, ExecutionState, JobManagerMessage, Message, Stream,
+    TaskMessage,
+};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -131,9 +134,10 @@ impl OutgoingLink {
     }
 
     /// Whether it is sent until it is answered or the peer is given up, whatever the budget: what a task manager reports of
-    /// its tasks, and the events of a task up to its FINISHED. Nobody asks for these and nobody is left to fail when they
-    /// are lost, so the job master would take the task for running for ever. (Flink finds such tasks by a report of running
-    /// executions in each heartbeat; one reliable stream is less than a second opinion.)
+    /// its tasks, the events of a task up to its FINISHED, and a channel up to its end. Nobody asks for these and nobody is
+    /// left to fail when they are lost, so the job master would take the task for running for ever, or a consumer would
+    /// wait for ever. (Flink finds such tasks by a report of running executions in each heartbeat; one reliable stream is
+    /// less than a second opinion.)
     fn must_arrive(&self) -> bool {
         let is_finished = |message: &Message| {
             matches!(
@@ -144,11 +148,17 @@ impl OutgoingLink {
                 }
             )
         };
+        let is_end = |message: &Message| match message {
+            Message::Task { message: TaskMessage::Channel { element, .. }, .. } => {
+                *element == ChannelElement::EndOfPartition
+            }
+            _ => false,
+        };
+        let last = self.outstanding.back();
         match self.stream {
             Stream::TaskManager => true,
-            Stream::SubtaskEvents(_) => {
-                self.outstanding.back().is_some_and(|sent| is_finished(&sent.message))
-            }
+            Stream::SubtaskEvents(_) => last.is_some_and(|sent| is_finished(&sent.message)),
+            Stream::Channel { .. } => last.is_some_and(|sent| is_end(&sent.message)),
             _ => false,
         }
     }

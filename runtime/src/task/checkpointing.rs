@@ -4,10 +4,14 @@
 //! trigger N ▶ BarrierHandled · writer flush, prepare_commit ┆ TransactionPrepared · committables to the committer
 //! · reader snapshot · writer snapshot · committer snapshot · acknowledgement       (┆ waits for the store)
 //! ```
+//! An exchange parts it: the reader's task sends the barrier on and takes its snapshot, the sink's begins when the barrier
+//! has come through every channel.
+//!
 //! A trigger at or below the last one seen, or below an abort that overtook it, is ignored: triggers and notices
 //! travel in different streams.
 
 use super::Task;
+use super::chain::{Head, Sink, Tail};
 use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
 use super::source_operator::StopMode;
 use super::status::TaskStatus;
@@ -18,7 +22,9 @@ use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, TransactionName};
-use crate::message::{JobManagerMessage, Notice, Stream, TaskSnapshot, Timer};
+use crate::message::{
+    ChannelElement, CheckpointBarrier, JobManagerMessage, Notice, Stream, TaskSnapshot, Timer,
+};
 use std::sync::Arc;
 
 /// What a task remembers of checkpoints.
@@ -39,6 +45,8 @@ pub struct CheckpointProgress {
     pub(super) last_completed: Option<CheckpointId>,
     /// The savepoint with which the task is stopped.
     pub(super) stop: Option<CheckpointId>,
+    /// The last savepoint of that kind that was triggered here, and whether it drains: its barrier says so.
+    stop_triggered: Option<(CheckpointId, bool)>,
     /// It was stopped without a drain and has said so: it reads no more, and only waits for that savepoint.
     pub(super) stopped_reading: bool,
     /// The first checkpoint that began after the end of input: the task finishes when it or a later one is complete.
@@ -56,6 +64,17 @@ impl CheckpointProgress {
     #[must_use]
     pub const fn restored(&self) -> Option<CheckpointId> {
         self.restored
+    }
+
+    /// The task begins its part of a checkpoint.
+    pub(super) fn triggered(&mut self, checkpoint: CheckpointId) {
+        debug_assert!(self.last_aborted < Some(checkpoint), "an aborted checkpoint does not begin");
+        self.last_triggered = self.last_triggered.max(Some(checkpoint));
+    }
+
+    fn barrier_of(&self, checkpoint: CheckpointId) -> CheckpointBarrier {
+        let stop = self.stop_triggered.filter(|(savepoint, _)| *savepoint == checkpoint);
+        CheckpointBarrier { checkpoint, stop: stop.map(|(_, drain)| drain) }
     }
 
     /// Whether a trigger comes too late to be answered.
@@ -82,12 +101,17 @@ impl Task {
             tracing::debug!(attempt = %self.descriptor.attempt, %checkpoint, "stale trigger ignored");
             return Ok(());
         }
-        self.progress.last_triggered = Some(checkpoint);
+        self.progress.triggered(checkpoint);
         if self.status.is_initializing() {
-            self.decline(checkpoint, outbox);
+            self.decline(checkpoint, "it is not running yet", outbox);
             return Ok(());
         }
         debug_assert_eq!(self.status, TaskStatus::Running, "triggers wait while the task waits");
+        let barrier = self.progress.barrier_of(checkpoint);
+        if let Head::Gate(gate) = &mut self.head {
+            let verdict = gate.trigger(barrier);
+            return self.pass_barrier(verdict, outbox);
+        }
         if let Some(stall_ns) = self.user_code.stalls_at(checkpoint) {
             self.status = TaskStatus::Stalling(checkpoint);
             outbox.set_timer(Timer::UserCodeStall, stall_ns);
@@ -104,17 +128,21 @@ impl Task {
         drain: bool,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
+        self.progress.stop_triggered = Some((checkpoint, drain));
+        let Head::Source(source) = &mut self.head else {
+            return self.trigger_checkpoint(checkpoint, outbox);
+        };
         if self.progress.is_stale(checkpoint) || self.status.is_initializing() || self.input_ended {
             return self.trigger_checkpoint(checkpoint, outbox);
         }
-        self.progress.last_triggered = Some(checkpoint);
+        self.progress.triggered(checkpoint);
         self.progress.stop = Some(checkpoint);
         if drain {
             // The barrier follows the end of data.
-            self.source.stop(StopMode::Drain);
+            source.stop(StopMode::Drain);
             return Ok(());
         }
-        self.source.stop(StopMode::NoDrain);
+        source.stop(StopMode::NoDrain);
         self.begin_checkpoint(checkpoint, outbox)
     }
 
@@ -134,18 +162,28 @@ impl Task {
         outbox.emit(EventKind::BarrierHandled { checkpoint });
         if self.input_ended {
             self.progress.first_after_end.get_or_insert(checkpoint);
+        }
+        let sink = match &mut self.tail {
+            Tail::Sink(sink) => sink,
+            Tail::Channels(channels) => {
+                let barrier = self.progress.barrier_of(checkpoint);
+                channels.broadcast(&ChannelElement::Barrier(barrier), outbox);
+                return self.snapshot(checkpoint, outbox);
+            }
+        };
+        if self.input_ended {
             return self.snapshot(checkpoint, outbox);
         }
-        self.writer.flush_and_prepare(false, &mut self.store, outbox);
+        sink.writer.flush_and_prepare(false, &mut self.store, outbox);
         self.status = TaskStatus::PreparingCheckpoint(checkpoint);
-        if self.writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
+        if sink.writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
     }
 
-    fn decline(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) {
+    pub(super) fn decline(&mut self, checkpoint: CheckpointId, why: &str, outbox: &mut Outbox) {
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
         self.progress.last_answered = Some(checkpoint);
         let attempt = self.descriptor.attempt;
-        let reason = format!("{attempt} is not running yet");
+        let reason = why.to_owned();
         let message = JobManagerMessage::DeclineCheckpoint { attempt, checkpoint, reason };
         self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
     }
@@ -157,7 +195,7 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::PreparingCheckpoint(checkpoint));
-        let prepared = self.writer.take_prepared();
+        let prepared = self.tail.sink_mut().writer.take_prepared();
         self.status = TaskStatus::Running;
         self.progress.last_prepared = Some(checkpoint);
         self.hand_over(checkpoint, prepared, false, outbox)?;
@@ -184,39 +222,44 @@ impl Task {
         );
         outbox.emit(EventKind::TransactionPrepared { transaction, records: records.clone(), end_of_input });
         self.user_code.prepared(&records, outbox)?;
-        self.committer.process(CommittableMessage::Summary(CommittableSummary {
+        let committer = &mut self.tail.sink_mut().committer;
+        committer.process(CommittableMessage::Summary(CommittableSummary {
             subtask: self.descriptor.attempt.subtask,
             checkpoint,
             committables: committables.len() as u32,
         }))?;
         for committable in committables {
             let message = CommittableWithLineage { committable, checkpoint };
-            self.committer.process(CommittableMessage::Committable(message))?;
+            committer.process(CommittableMessage::Committable(message))?;
         }
         Ok(())
     }
 
     /// The snapshots, and the acknowledgement that carries them.
     fn snapshot(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
-        debug_assert!(self.writer.is_idle(), "nothing of the writer is under way at the barrier");
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
-        let splits = self.source.snapshot_state(checkpoint);
-        outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
-        self.user_code.reader_snapshot(checkpoint, outbox)?;
-        let coordinated =
-            self.coordinated.as_ref().map_or_else(Vec::new, |operator| operator.snapshot_state());
-        let snapshot = Arc::new(TaskSnapshot {
-            reader: encode_reader_state(&splits),
-            writer: self.writer.snapshot_state(checkpoint),
-            committer: self.committer.snapshot_state(),
-            coordinated,
-        });
+        let mut snapshot = TaskSnapshot::default();
+        if let Head::Source(source) = &mut self.head {
+            let splits = source.snapshot_state(checkpoint);
+            outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
+            self.user_code.reader_snapshot(checkpoint, outbox)?;
+            snapshot.reader = encode_reader_state(&splits);
+        }
+        if let Some(operator) = &self.coordinated {
+            snapshot.coordinated = operator.snapshot_state();
+        }
+        if let Tail::Sink(Sink { writer, committer }) = &mut self.tail {
+            debug_assert!(writer.is_idle(), "nothing of the writer is under way at the barrier");
+            snapshot.writer = writer.snapshot_state(checkpoint);
+            snapshot.committer = committer.snapshot_state();
+        }
+        let snapshot = Arc::new(snapshot);
         self.progress.last_answered = Some(checkpoint);
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
         self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
         self.user_code.acknowledged(checkpoint, outbox)?;
-        if self.descriptor.defects.has(Defect::CommitBeforeComplete) {
+        if self.descriptor.defects.has(Defect::CommitBeforeComplete) && matches!(self.tail, Tail::Sink(_)) {
             return self.commit(checkpoint, None, outbox);
         }
         Ok(())
@@ -235,7 +278,10 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Running, "notices wait while the task waits");
         outbox.emit(EventKind::AbortNoticed { checkpoint, addressee, epoch });
         self.progress.last_aborted = self.progress.last_aborted.max(Some(checkpoint));
-        self.source.notify_checkpoint_aborted(checkpoint);
+        match &mut self.head {
+            Head::Source(source) => source.notify_checkpoint_aborted(checkpoint),
+            Head::Gate(gate) => gate.aborted(checkpoint),
+        }
         if self.progress.stop == Some(checkpoint) {
             return Err(TaskError::StopFailed(checkpoint));
         }

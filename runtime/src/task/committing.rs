@@ -1,6 +1,7 @@
 //! Completion notices, commits, and the store's answers.
 
 use super::Task;
+use super::chain::{Head, Sink, Tail};
 use super::committer_operator::CommitProgress;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -23,7 +24,13 @@ impl Task {
         outbox.emit(EventKind::CompletionNoticed { checkpoint, addressee, epoch });
         self.progress.last_completed = self.progress.last_completed.max(Some(checkpoint));
         self.user_code.completed(checkpoint, outbox)?;
-        self.source.notify_checkpoint_complete(checkpoint);
+        if let Head::Source(source) = &mut self.head {
+            source.notify_checkpoint_complete(checkpoint);
+        }
+        if matches!(self.tail, Tail::Channels(_)) {
+            self.finish_if_due(outbox);
+            return Ok(());
+        }
         if self.descriptor.defects.has(Defect::CommitsWaitForTheEnd) && !self.input_ended {
             return Ok(());
         }
@@ -41,7 +48,8 @@ impl Task {
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running, "one commit at a time");
         self.status = TaskStatus::Committing(noticed);
-        match self.committer.commit_up_to(up_to, false, &mut self.store, outbox)? {
+        let committer = &mut self.tail.sink_mut().committer;
+        match committer.commit_up_to(up_to, false, &mut self.store, outbox)? {
             CommitProgress::Settled => self.committed(noticed, outbox),
             CommitProgress::Waiting => {}
         }
@@ -84,7 +92,10 @@ impl Task {
     }
 
     fn awaits(&self, call: CallId) -> bool {
-        self.writer.awaits(call) || self.committer.records_of(call).is_some()
+        match &self.tail {
+            Tail::Sink(sink) => sink.writer.awaits(call) || sink.committer.records_of(call).is_some(),
+            Tail::Channels(_) => false,
+        }
     }
 
     fn store_answered(
@@ -94,18 +105,19 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert!(self.awaits(call), "the caller looked before");
-        if let Some(records) = self.committer.records_of(call) {
+        let Sink { writer, committer } = self.tail.sink_mut();
+        if let Some(records) = committer.records_of(call) {
             if matches!(answer, StoreAnswer::Done { .. }) {
                 self.user_code.committing(records, outbox)?;
             }
             return self.commit_answered(call, answer, outbox);
         }
-        self.writer.answered(answer, &mut self.store, outbox)?;
-        if !self.writer.is_idle() {
+        writer.answered(answer, &mut self.store, outbox)?;
+        if !writer.is_idle() {
             return Ok(());
         }
         match self.status {
-            TaskStatus::OpeningWriter => self.start_reader(outbox),
+            TaskStatus::OpeningWriter => self.start(outbox),
             TaskStatus::PreparingCheckpoint(checkpoint) => self.prepared_checkpoint(checkpoint, outbox),
             TaskStatus::PreparingEndOfInput => self.prepared_end_of_input(outbox),
             _ => Ok(()),
@@ -119,7 +131,8 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert!(matches!(self.status, TaskStatus::Committing(_) | TaskStatus::Recommitting));
-        match (self.committer.answered(call, answer, &mut self.store, outbox)?, self.status) {
+        let committer = &mut self.tail.sink_mut().committer;
+        match (committer.answered(call, answer, &mut self.store, outbox)?, self.status) {
             (CommitProgress::Waiting, _) => Ok(()),
             (CommitProgress::Settled, TaskStatus::Recommitting) => self.recommitted(outbox),
             (CommitProgress::Settled, TaskStatus::Committing(noticed)) => {

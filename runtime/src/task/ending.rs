@@ -3,46 +3,64 @@
 //! ```text
 //! EndOfInput · writer flush(true), prepare_commit ┆ TransactionPrepared · committables to the committer · END_OF_DATA
 //! ```
-//! in this order (FACTS 58-60); the job master hears of it last (┆ waits for the store).
+//! in this order (FACTS 58-60); the job master hears of it last (┆ waits for the store). A task before an exchange has no
+//! writer: it sends the end of the data on, and finishes only once its consumers have taken everything.
 //!
 //! With checkpoints the last transaction waits for one that began after the end (FACT 60, 96); with the final
 //! checkpoint switched off it is prepared and never committed (FACT 97); without checkpoints it is committed at once
 //! (FACT 79, 98).
 
 use super::Task;
+use super::chain::Tail;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::CheckpointId;
-use crate::message::{ExecutionState, JobManagerMessage, Stream};
+use crate::message::{ChannelElement, ExecutionState, JobManagerMessage, Stream};
 
 /// What the committer commits at the end of the input without checkpoints (FACT 79).
 const EVERYTHING: CheckpointId = CheckpointId(u64::MAX);
 
 impl Task {
-    /// The reader returned END_OF_INPUT.
+    /// The reader returned END_OF_INPUT, or the data of every channel has ended.
     pub(super) fn end_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running);
         debug_assert!(!self.input_ended, "the input ends once");
         outbox.emit(EventKind::EndOfInput);
-        self.writer.flush_and_prepare(true, &mut self.store, outbox);
+        let sink = match &mut self.tail {
+            Tail::Sink(sink) => sink,
+            Tail::Channels(channels) => {
+                channels.broadcast(&ChannelElement::EndOfData { drain: true }, outbox);
+                self.input_ended = true;
+                return self.data_ended(outbox);
+            }
+        };
+        sink.writer.flush_and_prepare(true, &mut self.store, outbox);
         self.status = TaskStatus::PreparingEndOfInput;
-        if self.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
+        if sink.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
     }
 
     /// The last `prepare_commit` is settled.
     pub(super) fn prepared_end_of_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::PreparingEndOfInput);
-        let prepared = self.writer.take_prepared();
+        let prepared = self.tail.sink_mut().writer.take_prepared();
         self.status = TaskStatus::Running;
         self.input_ended = true;
         self.hand_over(self.progress.end_of_input_checkpoint(), prepared, true, outbox)?;
+        self.data_ended(outbox)
+    }
+
+    /// The task has done what it does at the end of its data: the job master hears of it.
+    fn data_ended(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+        debug_assert!(self.input_ended && self.status == TaskStatus::Running);
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::EndOfData { attempt };
         self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
-        if !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit) {
+        let is_early =
+            !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit);
+        if is_early && matches!(self.tail, Tail::Sink(_)) {
             return self.commit(EVERYTHING, None, outbox);
         }
         // A drain: what was flushed goes into the savepoint that ends the job.
@@ -63,7 +81,10 @@ impl Task {
             Some(savepoint) => self.progress.last_completed >= Some(savepoint),
             None => self.input_ended && (covered || !waits_for_checkpoint),
         };
-        if is_done {
+        if is_done && self.head.has_ended() && self.tail.is_taken() {
+            if let Tail::Channels(channels) = &mut self.tail {
+                channels.broadcast(&ChannelElement::EndOfPartition, outbox);
+            }
             tracing::debug!(attempt = %self.descriptor.attempt, "task finished");
             self.tell_state(ExecutionState::Finished, outbox);
             self.end(ExecutionState::Finished, None, outbox);

@@ -12,14 +12,14 @@ impl Task {
     /// Whether the thread of this fetcher could go on. A task that has ended still sees its fetchers off.
     #[must_use]
     pub fn fetcher_is_runnable(&self, fetcher: FetcherNumber) -> bool {
-        self.source.reader().fetcher_is_runnable(fetcher)
+        self.head.source().reader().fetcher_is_runnable(fetcher)
     }
 
     /// One turn of a fetcher's thread. What it puts into the outbox is the fetcher's, as if it were an actor.
     pub fn fetcher_turn(&mut self, fetcher: FetcherNumber, decision: TurnDecision, outbox: &mut Outbox) {
         debug_assert!(self.fetcher_is_runnable(fetcher), "a turn without anything to do: {fetcher}");
         let mut context = FetcherContext::default();
-        self.source.reader_mut().fetcher_turn(fetcher, decision.batch_size_max, &mut context);
+        self.head.source_mut().reader_mut().fetcher_turn(fetcher, decision.batch_size_max, &mut context);
         debug_assert!(context.fetched.is_none() || context.handed_over.is_none(), "one thing in a turn");
         if let Some(records) = context.fetched {
             outbox.emit(EventKind::BatchFetched { records });
@@ -38,7 +38,7 @@ impl Task {
 
     /// The time is over for which a fetcher's fetch blocks.
     pub fn fetch_due(&mut self, fetcher: FetcherNumber) {
-        self.source.reader_mut().fetch_due(fetcher);
+        self.head.source_mut().reader_mut().fetch_due(fetcher);
     }
 
     /// What happened between the reader and its fetchers in the task's turn.

@@ -4,8 +4,11 @@
 //! INITIALIZING · committer created, commits again ┆ writer created, opens ┆ state restored · splits · registration
 //! · reader started · RUNNING          (┆ waits for the store)
 //! ```
+//! A task before an exchange has no committer and no writer; one behind it asks its producers to open their channels
+//! where the other registers its reader and starts it.
 
 use super::Task;
+use super::chain::{Head, Sink, Tail};
 use super::committer_operator::CommitProgress;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -21,27 +24,29 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Created, "a task initialises once");
         tracing::debug!(attempt = %self.descriptor.attempt, "task initialising");
         self.tell_state(ExecutionState::Initializing, outbox);
+        let Tail::Sink(Sink { committer, .. }) = &mut self.tail else {
+            self.status = TaskStatus::OpeningWriter;
+            return self.start(outbox);
+        };
         self.status = TaskStatus::Recommitting;
         let restored = self.progress.restored();
         outbox.emit(EventKind::CommitterCreated { restored });
         if let Some(state) = &self.descriptor.restored {
-            self.committer.restore(&state.snapshot.committer)?;
+            committer.restore(&state.snapshot.committer)?;
         }
-        self.progress.kept_transactions = self.committer.transactions();
+        self.progress.kept_transactions = committer.transactions();
         if let Some(state) = &self.descriptor.restored {
             self.progress.kept_transactions.extend(state.held_elsewhere.iter().copied());
         }
         if self.descriptor.defects.has(Defect::RestoredNotRecommitted) {
-            self.committer.drop_restored();
+            committer.drop_restored();
         }
         match restored {
             None => self.open_writer(outbox),
-            Some(checkpoint) => {
-                match self.committer.commit_up_to(checkpoint, true, &mut self.store, outbox)? {
-                    CommitProgress::Settled => self.recommitted(outbox),
-                    CommitProgress::Waiting => Ok(()),
-                }
-            }
+            Some(checkpoint) => match committer.commit_up_to(checkpoint, true, &mut self.store, outbox)? {
+                CommitProgress::Settled => self.recommitted(outbox),
+                CommitProgress::Waiting => Ok(()),
+            },
         }
     }
 
@@ -54,21 +59,32 @@ impl Task {
     }
 
     fn open_writer(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
-        debug_assert!(
-            self.committer.waiting_for().is_none(),
-            "the committer comes before the writer (FACT 63)"
-        );
+        let Sink { writer, committer } = self.tail.sink_mut();
+        debug_assert!(committer.waiting_for().is_none(), "the committer comes before the writer (FACT 63)");
         self.status = TaskStatus::OpeningWriter;
         outbox.emit(EventKind::WriterCreated { restored: self.progress.restored() });
         let keep = std::mem::take(&mut self.progress.kept_transactions);
-        self.writer.open(&keep, &mut self.store, outbox);
-        if self.writer.is_idle() { self.start_reader(outbox) } else { Ok(()) }
+        writer.open(&keep, &mut self.store, outbox);
+        if writer.is_idle() { self.start(outbox) } else { Ok(()) }
     }
 
-    /// The writer is open: restore the rest, register, start, run.
-    pub(super) fn start_reader(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
+    /// The writer, if there is one, is open: restore the rest, start the other end of the chain, run.
+    pub(super) fn start(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::OpeningWriter);
-        debug_assert!(self.writer.is_idle(), "the writer is open");
+        if let Head::Gate(gate) = &mut self.head {
+            self.descriptor.restored = None;
+            outbox.emit(EventKind::TaskRestored { checkpoint: self.progress.restored() });
+            gate.open(outbox);
+        } else {
+            self.start_reader(outbox)?;
+        }
+        self.status = TaskStatus::Running;
+        self.tell_state(ExecutionState::Running, outbox);
+        Ok(())
+    }
+
+    /// Restores what belongs to the reader, registers and starts it.
+    fn start_reader(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         let snapshot = self.descriptor.restored.take().map(|state| state.snapshot).unwrap_or_default();
         let splits = decode_reader_state(&snapshot.reader)?;
         if let Some(operator) = &mut self.coordinated {
@@ -76,21 +92,20 @@ impl Task {
         }
         outbox.emit(EventKind::TaskRestored { checkpoint: self.progress.restored() });
         // Restored splits stay with their reader, or travel in its registration and come back as assignments (FACT 53).
-        let restored = if self.source.reassigns_on_recovery() { Vec::new() } else { positions(&splits) };
+        let source = self.head.source_mut();
+        let restored = if source.reassigns_on_recovery() { Vec::new() } else { positions(&splits) };
         for split in &restored {
             outbox.emit(EventKind::SplitRestored { split: *split });
         }
         let attempt = self.descriptor.attempt;
         let descriptor = &self.descriptor;
-        self.source.open(splits, &mut |event| {
+        source.open(splits, &mut |event| {
             let message = JobManagerMessage::OperatorEvent { attempt, operator: attempt.vertex, event };
             let message = Message::JobManager { epoch: descriptor.leader_epoch, message };
             outbox.send(descriptor.job_manager, Stream::SubtaskEvents(attempt), message);
         });
         outbox.emit(EventKind::ReaderStarted { splits: restored });
         self.apply_reader_context(outbox);
-        self.status = TaskStatus::Running;
-        self.tell_state(ExecutionState::Running, outbox);
         Ok(())
     }
 }

@@ -11,11 +11,12 @@ use std::collections::VecDeque;
 pub enum MailGate {
     /// All of it.
     Open,
-    /// The store's replies and their timers; also triggers, which a task that still initialises declines.
+    /// The store's replies and their timers; also triggers, which a task that still initialises declines, and what is
+    /// said of its channels.
     Initializing,
     /// The store's replies and their timers, and the end of a stall of user code.
     StoreOnly,
-    /// The timer that ends the reader's call.
+    /// The timer that ends the reader's call, and what is said of the task's channels.
     ReaderOnly,
 }
 
@@ -32,6 +33,8 @@ impl MailGate {
                 matches!(self, Self::Open | Self::Initializing)
             }
             TaskMail::Timer(Timer::ReaderWake) => matches!(self, Self::Open | Self::ReaderOnly),
+            // The network gives credit to a task that is blocked in its reader, or that has just begun.
+            TaskMail::FromNetwork(TaskMessage::ChannelRequest { .. }) => !matches!(self, Self::StoreOnly),
             _ => matches!(self, Self::Open),
         }
     }

@@ -1,6 +1,7 @@
 //! The default action, and what coordinators send.
 
 use super::Task;
+use super::chain::Tail;
 use super::source_operator::{DataInputStatus, OperatingMode};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -9,18 +10,19 @@ use crate::actor::{Outbox, TurnDecision};
 use crate::api::source_state::positions;
 use crate::event::EventKind;
 use crate::ids::{OperatorEventId, OperatorUid};
-use crate::message::{JobManagerMessage, OperatorEvent, Stream, Timer};
+use crate::message::{ChannelElement, JobManagerMessage, OperatorEvent, Stream, Timer};
 use crate::records::{OffsetRange, Record};
 
 impl Task {
     /// Polls the reader once and sends what it gives down the chain.
     pub(super) fn poll(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert!(self.can_poll(), "the default action is suspended");
-        let is_first = self.source.mode() == OperatingMode::OutputNotInitialized;
-        let status = self.source.emit_next(decision.batch_size_max)?;
-        let mut records = self.source.take_records();
+        let source = self.head.source_mut();
+        let is_first = source.mode() == OperatingMode::OutputNotInitialized;
+        let status = source.emit_next(decision.batch_size_max)?;
+        let mut records = source.take_records();
         let outcome = if records.is_empty() { Ok(()) } else { self.process(&mut records, outbox) };
-        self.source.give_back(records);
+        self.head.source_mut().give_back(records);
         outcome?;
         if is_first {
             self.set_report_timer(outbox);
@@ -32,12 +34,16 @@ impl Task {
             DataInputStatus::Stopped | DataInputStatus::EndOfInput => {
                 debug_assert!(self.progress.stop.is_some(), "{status:?}: an ended source is not polled");
                 self.progress.stopped_reading = true;
+                if let Tail::Channels(channels) = &mut self.tail {
+                    channels.broadcast(&ChannelElement::EndOfData { drain: false }, outbox);
+                }
                 Ok(())
             }
         }
     }
 
-    /// Reader -> map -> writer for one batch. An exception at record k leaves those before it emitted and written.
+    /// Reader -> map -> writer, or into the channels, for one batch. An exception at record k leaves those before it emitted
+    /// and written.
     fn process(&mut self, records: &mut Vec<Record>, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert!(!records.is_empty());
         let cut = self.user_code.cut(records);
@@ -48,8 +54,16 @@ impl Task {
             let (split, start) = (first.split, first.offset);
             let range = OffsetRange { split, start, end: start + records.len() as u64 };
             outbox.emit(EventKind::RecordsEmitted { range });
-            self.map.process(records, self.writer.transaction(), outbox);
-            self.writer.write(records, &mut self.store, outbox);
+            match &mut self.tail {
+                Tail::Sink(sink) => {
+                    self.map.process(records, Some(sink.writer.transaction()), outbox);
+                    sink.writer.write(records, &mut self.store, outbox);
+                }
+                Tail::Channels(channels) => {
+                    self.map.process(records, None, outbox);
+                    channels.emit(records, outbox);
+                }
+            }
         }
         match cut {
             Some((_, failure)) => Err(UserCode::throw(failure, outbox)),
@@ -58,7 +72,7 @@ impl Task {
     }
 
     fn set_report_timer(&self, outbox: &mut Outbox) {
-        if let Some(period_ns) = self.source.report_period_ns() {
+        if let Some(period_ns) = self.head.source().report_period_ns() {
             outbox.set_timer(Timer::WatermarkReport, period_ns);
         }
     }
@@ -66,15 +80,16 @@ impl Task {
     /// The source reports its watermark, also while it waits and after its end: until the task ends.
     pub(super) fn report_watermark(&mut self, outbox: &mut Outbox) {
         debug_assert_eq!(self.status, TaskStatus::Running, "a busy thread fires no timer");
-        self.source.report_watermark();
+        self.head.source_mut().report_watermark();
         self.set_report_timer(outbox);
         self.apply_reader_context(outbox);
     }
 
     /// Does what the reader asked for in its last call, and tells what its alignment did.
     pub(super) fn apply_reader_context(&mut self, outbox: &mut Outbox) {
-        self.source.take_alignment_notes().into_iter().for_each(|note| outbox.emit(note));
-        let context = self.source.context();
+        let source = self.head.source_mut();
+        source.take_alignment_notes().into_iter().for_each(|note| outbox.emit(note));
+        let context = source.context();
         for split in context.finished.drain(..) {
             outbox.emit(EventKind::SplitFinished { split });
         }
@@ -129,7 +144,7 @@ impl Task {
         let told = matches!(event, OperatorEvent::NoMoreSplits);
         let empty = added.is_empty() && matches!(event, OperatorEvent::AddSplits(_));
         debug_assert!(!empty, "an empty assignment sends no event (FACT 40)");
-        self.source.handle_operator_event(event)?;
+        self.head.source_mut().handle_operator_event(event)?;
         added.into_iter().for_each(|split| outbox.emit(EventKind::SplitAdded { split }));
         if told {
             outbox.emit(EventKind::NoMoreSplitsNoticed);

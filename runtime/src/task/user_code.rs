@@ -1,6 +1,7 @@
 //! The failures that a scenario plants into user code: one record at one of five moments, or one checkpoint at one of
 //! three, in the first few attempts.
 
+use super::chain::{Head, Tail};
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::config::{CheckpointFailure, CheckpointMoment, FailureMoment, TaskConfig, UserFailure};
@@ -22,12 +23,19 @@ pub struct UserCode {
 }
 
 impl UserCode {
-    /// Armed only in the attempts below the bound.
+    /// Armed only in the attempts below the bound, and only with what fails in this part of the chain: before an
+    /// exchange there is no writer, behind it no reader and no user function.
     #[must_use]
-    pub fn new(config: &TaskConfig, execution: ExecutionAttemptId) -> Self {
+    pub(super) fn new(config: &TaskConfig, execution: ExecutionAttemptId, head: &Head, tail: &Tail) -> Self {
         let attempt = execution.attempt.0;
-        let armed = config.user_failure.filter(|failure| attempt < failure.attempts_below);
-        let checkpoint = config.checkpoint_failure.filter(|failure| attempt < failure.attempts_below);
+        let has_reader = matches!(head, Head::Source(_));
+        let has_writer = matches!(tail, Tail::Sink(_));
+        let armed = config.user_failure.filter(|failure| {
+            let is_here = if failure.moment == FailureMoment::Read { has_reader } else { has_writer };
+            attempt < failure.attempts_below && is_here
+        });
+        let checkpoint =
+            config.checkpoint_failure.filter(|failure| attempt < failure.attempts_below && has_reader);
         debug_assert!(armed.is_none() || config.user_failure.is_some());
         let is_failing_subtask = checkpoint.is_some_and(|failure| failure.subtask == execution.subtask.0);
         Self { armed, checkpoint, is_failing_subtask, pending: false, prepared: false }

@@ -41,6 +41,7 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
         final_checkpoint: true,
         sink: SinkKind::Append,
         coordinated: None,
+        exchange: None,
         restored: None,
         defects: DefectSet::NONE,
     }))

@@ -87,6 +87,13 @@ impl Process {
     }
 
     fn send(&mut self, to: ProcessAddress, stream: Stream, message: Message, token: Option<DeliveryToken>) {
+        if to == self.address {
+            // Both ends of a channel may lie in one process: then there is neither network nor session between them.
+            if let Message::Task { epoch, attempt, message } = message {
+                self.deliver_to_task(epoch, attempt, message);
+            }
+            return;
+        }
         let emitted = self.setup.court().events_emitted(self.index);
         let mut output = SessionOutput::default();
         self.session.send(to, stream, message, token, emitted, &mut output);
@@ -119,13 +126,14 @@ impl Process {
             self.deliver(delivery);
         }
         for link in output.broken_links {
-            if let Stream::SubtaskEvents(attempt) = link.stream {
+            if let Some(attempt) = link.stream.owner() {
                 self.fail_task(attempt);
             }
         }
     }
 
-    /// Events of a task to its coordinators were lost: the task fails, as Flink's gateway on the task's side does.
+    /// Events of a task to its coordinators, or words to the other end of a channel, were lost: the task fails, as Flink's
+    /// gateway on the task's side does.
     fn fail_task(&mut self, attempt: ExecutionAttemptId) {
         let Some(actor) = self.actors.iter_mut().find(|actor| actor.id == ActorId::Task(attempt)) else {
             return;
@@ -133,7 +141,7 @@ impl Process {
         let number = actor.number;
         let mut outbox = Outbox::new();
         if let Body::Task(task) = &mut actor.body {
-            task.fail("events to the coordinator were lost", &mut outbox);
+            task.fail("its words were lost", &mut outbox);
         }
         self.perform_turn(number, outbox);
     }

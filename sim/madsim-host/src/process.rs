@@ -236,7 +236,12 @@ impl Process {
         }
     }
 
-    fn deliver_to_task(&mut self, epoch: LeaderEpoch, attempt: ExecutionAttemptId, message: TaskMessage) {
+    pub(crate) fn deliver_to_task(
+        &mut self,
+        epoch: LeaderEpoch,
+        attempt: ExecutionAttemptId,
+        message: TaskMessage,
+    ) {
         if let Some(at) = runs(&self.actors, epoch, attempt) {
             self.actors[at].enqueue(Mail::Task(TaskMail::FromNetwork(message)));
         }

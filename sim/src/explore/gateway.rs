@@ -225,6 +225,7 @@ impl Shape {
             | Timer::UserCodeStall
             | Timer::WatermarkReport
             | Timer::AlignmentAnnouncement
+            | Timer::OpenChannels
             | Timer::RestartQuiet
             | Timer::FailureForgotten(_)
             | Timer::StoreTimeout(_) => Treatment::Never,

@@ -94,6 +94,8 @@ pub struct DemoOptions {
     pub second_parallelism: u32,
     /// Whether the enumerator deals the splits out, in every mode.
     pub push: bool,
+    /// Whether records are dealt out to the writers through an exchange.
+    pub shuffle: bool,
 }
 
 impl Default for DemoOptions {
@@ -110,6 +112,7 @@ impl Default for DemoOptions {
             parallelism: 2,
             second_parallelism: 3,
             push: false,
+            shuffle: false,
         }
     }
 }
@@ -203,6 +206,11 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             alignment,
         },
         coordinated: None,
+        exchange: options.shuffle.then_some(ExchangeConfig {
+            edge: EdgeKind::Rebalance,
+            parallelism: options.parallelism,
+            credit: 2,
+        }),
     }
 }
 

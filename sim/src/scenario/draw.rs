@@ -131,6 +131,10 @@ pub(super) enum Property {
     AlignmentPeriod,
     AlignmentSkew,
     SlowSource,
+    Exchange,
+    ExchangeEdge,
+    ExchangeParallelism,
+    ExchangeCredit,
 }
 
 impl Scenario {
@@ -173,9 +177,13 @@ impl Scenario {
 fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
     let vertex_count = 1 + u64::from(drawer.percent(Property::Vertices, 15));
     let coordinated = drawer.percent(Property::Coordinated, 20);
+    let exchanges = drawer.percent(Property::Exchange, 20);
     let vertices: Vec<VertexConfig> =
         (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
-    let vertices = draw_alignment(drawer, vertices);
+    let mut vertices = draw_alignment(drawer, vertices);
+    for vertex in &mut vertices {
+        vertex.exchange = exchanges.then(|| draw_exchange(drawer, vertex.parallelism));
+    }
     let interval_ns = drawer.within(Property::CheckpointInterval, 20, 120) * NANOS_PER_MILLI;
     JobConfig {
         job: JobId(0),
@@ -309,6 +317,23 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             event_interval_ns: 7 * NANOS_PER_MILLI,
             event_count: drawer.within(Property::EventCount, 3, 30) as u32,
         }),
+        exchange: None,
+    }
+}
+
+/// Every other exchange deals records out in turn, which mixes the splits most.
+fn draw_exchange<C: Choices>(drawer: &mut Drawer<C>, readers: u32) -> ExchangeConfig {
+    let edge = match drawer.below(Property::ExchangeEdge, 8) {
+        0 => EdgeKind::Forward,
+        1..=4 => EdgeKind::Rebalance,
+        5..=6 => EdgeKind::Hash,
+        _ => EdgeKind::Global,
+    };
+    let writers = drawer.within(Property::ExchangeParallelism, 1, 3) as u32;
+    ExchangeConfig {
+        edge,
+        parallelism: if edge == EdgeKind::Forward { readers } else { writers },
+        credit: drawer.within(Property::ExchangeCredit, 1, 4) as u32,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::place::line_of;
-use splitrace_runtime::config::{EventTime, ReaderKind, VertexConfig};
+use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -249,6 +249,23 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     if vertex.source.split_count > 10_000 || vertex.source.records_per_split > 1 << 40 {
         return wrong("job.vertices.source", "it has at most 10,000 splits of at most 2^40 records");
     }
+    if vertex.operator.0 >= OperatorUid::CONFIGURABLE_END {
+        let message = format!(
+            "it is below {}: larger ones name what is behind exchanges",
+            OperatorUid::CONFIGURABLE_END
+        );
+        return wrong("job.vertices.operator", &message);
+    }
+    if let Some(exchange) = vertex.exchange {
+        if !(1..=64).contains(&exchange.parallelism) || !(1..=1_000).contains(&exchange.credit) {
+            let message = "parallelism lies between 1 and 64, and credit between 1 and 1000";
+            return wrong("job.vertices.exchange", message);
+        }
+        if exchange.edge == EdgeKind::Forward && exchange.parallelism != vertex.parallelism {
+            let message = "a forward edge connects as many subtasks as there are readers";
+            return wrong("job.vertices.exchange.parallelism", message);
+        }
+    }
     if vertex.task.write_buffer_records == 0 {
         return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
     }
@@ -393,6 +410,23 @@ mod tests {
         let stall = Stall { record: 0, for_ns: 20_000_000_000 };
         let said = refused(|scenario| scenario.job.vertices[0].task.stall = Some(stall));
         assert!(said.starts_with("limits.no_progress_max_ns"), "{said}");
+    }
+
+    #[test]
+    fn an_exchange_has_credit_and_a_forward_edge_pairs() {
+        use splitrace_runtime::config::ExchangeConfig;
+        let exchange = |edge, parallelism, credit| {
+            refused(|scenario| {
+                scenario.job.vertices[0].parallelism = 2;
+                scenario.job.vertices[0].exchange = Some(ExchangeConfig { edge, parallelism, credit });
+            })
+        };
+        assert!(exchange(EdgeKind::Hash, 3, 0).starts_with("job.vertices.exchange: parallelism lies"));
+        assert!(
+            exchange(EdgeKind::Forward, 3, 1).starts_with("job.vertices.exchange.parallelism: a forward")
+        );
+        assert_eq!(exchange(EdgeKind::Forward, 2, 1), "accepted");
+        assert_eq!(exchange(EdgeKind::Hash, 3, 1), "accepted");
     }
 
     #[test]

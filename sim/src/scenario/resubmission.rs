@@ -15,7 +15,7 @@ pub struct Resubmission {
     /// How many of the retained checkpoints newer than the one that is restored are passed over; 0 restores the latest.
     /// With fewer retained ones it is the oldest of them.
     pub older_by: u32,
-    /// How many subtasks each source has from then on.
+    /// How many subtasks each vertex has from then on.
     pub parallelism: u32,
     /// Time between the first job's end and the second one's submission.
     pub pause_ns: u64,

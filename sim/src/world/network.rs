@@ -263,6 +263,10 @@ impl World {
         token: Option<DeliveryToken>,
         choices: &mut dyn Choices,
     ) {
+        if to == self.processes[index].address() {
+            self.deliver_inside(index, message, choices);
+            return;
+        }
         if self.processes[index].last_words.is_some() && stale_kind(&message) == FaultKind::StaleWrite {
             self.count_last_write();
         }
@@ -345,13 +349,18 @@ impl World {
         }
     }
 
-    /// A stream gave up. A task whose events no longer reach its coordinator fails, as in Flink. Executions of two leaders
-    /// may share the name and so the stream; neither is heard any more.
+    /// A stream gave up. A task whose events no longer reach its coordinator, or whose words no longer reach the other end
+    /// of a channel, fails, as in Flink. Executions of two leaders may share the name and so the stream; neither is heard
+    /// any more.
     fn link_broke(&mut self, index: usize, link: LinkId, choices: &mut dyn Choices) {
-        let Stream::SubtaskEvents(attempt) = link.stream else { return };
+        let Some(attempt) = link.stream.owner() else { return };
         for slot in self.processes[index].slots.clone() {
             if self.actors[slot].alive && self.actors[slot].id == ActorId::Task(attempt) {
-                self.throw_in_task(slot, "its events no longer reach the job manager", choices);
+                let cause = match link.stream {
+                    Stream::SubtaskEvents(_) => "its events no longer reach the job manager".to_owned(),
+                    _ => format!("its channels no longer reach {}", link.peer.process),
+                };
+                self.throw_in_task(slot, &cause, choices);
             }
         }
     }
@@ -418,6 +427,14 @@ impl World {
             self.actors[slot].body.enqueue(mail);
             self.schedule_turn(slot, choices);
         }
+    }
+
+    /// Both ends of a channel may lie in one process: then there is neither network nor session between them.
+    fn deliver_inside(&mut self, index: usize, message: Message, choices: &mut dyn Choices) {
+        let Message::Task { epoch, attempt, message } = message else {
+            unreachable!("only tasks speak to tasks: {message:?}")
+        };
+        self.deliver_to_task(index, epoch, attempt, message, choices);
     }
 
     fn deliver_to_task(

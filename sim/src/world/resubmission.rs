@@ -121,6 +121,9 @@ impl World {
         job.lineage.0 += u32::from(resubmission.older_by > 0);
         for vertex in &mut job.vertices {
             vertex.parallelism = resubmission.parallelism;
+            if let Some(exchange) = &mut vertex.exchange {
+                exchange.parallelism = resubmission.parallelism;
+            }
         }
         self.job = Arc::new(job);
         let checkpoint = self.high_availability.submit(Arc::clone(&self.job), resubmission.older_by);

@@ -111,6 +111,7 @@ Settings (milliseconds and counts):
   par=2               how many subtasks
   par2=3              how many when the job is submitted again
   push=0              1: the enumerator deals the splits out
+  shuffle=0           1: records are dealt out to the writers through an exchange between tasks
   fail_at=80          the record at which the fail modes fail
 
 The last line counts what became visible outside. A record that is read twice but committed once is what
@@ -151,6 +152,7 @@ enum Key {
     Par,
     Par2,
     Push,
+    Shuffle,
     FailAt,
 }
 
@@ -165,6 +167,7 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("par", Key::Par, 1, 16),
     ("par2", Key::Par2, 1, 16),
     ("push", Key::Push, 0, 1),
+    ("shuffle", Key::Shuffle, 0, 1),
     ("fail_at", Key::FailAt, 0, 100_000),
 ];
 
@@ -182,6 +185,7 @@ impl Setting {
             Key::Par => options.parallelism = self.value,
             Key::Par2 => options.second_parallelism = self.value,
             Key::Push => options.push = self.value == 1,
+            Key::Shuffle => options.shuffle = self.value == 1,
             Key::FailAt => options.fail_at_record = Some(number),
         }
     }

@@ -1,12 +1,17 @@
 //! Rows of everyone but the tasks: enumerator, job master, gateways, store, world.
 
-use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name, watermark};
+use super::{Label, Line, ThreadNames, Weight, checkpoint_or_none, positions, subtask_name, watermark};
 use splitrace_runtime::event::{EventKind, FaultKind, Window};
 use splitrace_runtime::ids::{OperatorUid, SubtaskId};
 use splitrace_runtime::message::{ExecutionState, JobResult};
 
 /// The row of an event that a source coordinator emitted.
-pub(super) fn coordinator_row(kind: &EventKind, operator: OperatorUid, pull: bool) -> Option<Line> {
+pub(super) fn coordinator_row(
+    kind: &EventKind,
+    operator: OperatorUid,
+    pull: bool,
+    threads: &ThreadNames,
+) -> Option<Line> {
     let said = match kind {
         EventKind::EnumeratorStarted { restored: Some(restored), pending } => {
             format!("start from {restored}, pending={}", positions(pending))
@@ -52,20 +57,20 @@ pub(super) fn coordinator_row(kind: &EventKind, operator: OperatorUid, pull: boo
             let notice = if *completed { "Complete" } else { "Aborted" };
             format!("notifyCheckpoint{notice}({})", checkpoint.0)
         }
-        _ => return row(kind),
+        _ => return row(kind, threads),
     };
     Line::new(Label::Enumerator, coordinator_name(operator), said, Weight::Step)
 }
 
 /// The row of an event of any actor but a task or a coordinator.
-pub(super) fn row(kind: &EventKind) -> Option<Line> {
-    job_says(kind)
+pub(super) fn row(kind: &EventKind, threads: &ThreadNames) -> Option<Line> {
+    job_says(kind, threads)
         .or_else(|| checkpoints_say(kind))
         .or_else(|| gateway_says(kind))
         .or_else(|| outside_says(kind))
 }
 
-fn job_says(kind: &EventKind) -> Option<Line> {
+fn job_says(kind: &EventKind, threads: &ThreadNames) -> Option<Line> {
     let (said, weight) = match kind {
         EventKind::LeaderGranted { epoch } => (format!("a job master leads, {epoch}"), Weight::Turn),
         EventKind::LeaderTermEnded { cause } => {
@@ -94,7 +99,7 @@ fn job_says(kind: &EventKind) -> Option<Line> {
         EventKind::TaskDeployed { attempt, task_manager, restored } => {
             let from = restored.map(|restored| format!(" from {restored}")).unwrap_or_default();
             let said = format!("deploys {attempt}{from} to task-manager-{task_manager}");
-            return Line::new(Label::JobMaster, chain_name(attempt.vertex), said, Weight::Step);
+            return Line::new(Label::JobMaster, threads.of(attempt.vertex), said, Weight::Step);
         }
         EventKind::TaskStateChanged { attempt, state, cause } => {
             let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -104,7 +109,7 @@ fn job_says(kind: &EventKind) -> Option<Line> {
                 _ => Weight::Detail,
             };
             let said = format!("{attempt} is {state:?}{cause}");
-            return Line::new(Label::JobMaster, chain_name(attempt.vertex), said, weight);
+            return Line::new(Label::JobMaster, threads.of(attempt.vertex), said, weight);
         }
         _ => return None,
     };

@@ -1,15 +1,17 @@
 //! Rows of a task's thread: READER, MAP, WRITER, COMMIT.
 
-use super::{Label, Line, Weight, chain_name, checkpoint_or_none, positions, subtask_name, watermark};
+use super::{Label, Line, ThreadNames, Weight, checkpoint_or_none, positions, subtask_name, watermark};
 use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::event::{CommitOutcome, EventKind};
 use splitrace_runtime::ids::{ExecutionAttemptId, FetcherNumber};
+use splitrace_runtime::records::RecordRanges;
 
 /// The row of an event that a fetcher's thread emitted.
 pub(super) fn fetcher_row(
     kind: &EventKind,
     task: ExecutionAttemptId,
     fetcher: FetcherNumber,
+    threads: &ThreadNames,
 ) -> Option<Line> {
     let (said, weight) = match kind {
         EventKind::BatchFetched { records } => (format!("fetched {records} records"), Weight::Detail),
@@ -21,11 +23,16 @@ pub(super) fn fetcher_row(
         _ => return None,
     };
     let text = format!("{} {fetcher} {said}", subtask_name(task.subtask));
-    Line::new(Label::Reader, chain_name(task.vertex), text, weight)
+    Line::new(Label::Reader, threads.of(task.vertex), text, weight)
 }
 
 /// The row of an event that a task emitted.
-pub(super) fn task_row(kind: &EventKind, attempt: ExecutionAttemptId, pull: bool) -> Option<Line> {
+pub(super) fn task_row(
+    kind: &EventKind,
+    attempt: ExecutionAttemptId,
+    pull: bool,
+    threads: &ThreadNames,
+) -> Option<Line> {
     if let EventKind::UserFailure { moment, record } = kind {
         let (label, moment) = failure_moment(*moment);
         let reader = subtask_name(attempt.subtask);
@@ -38,14 +45,18 @@ pub(super) fn task_row(kind: &EventKind, attempt: ExecutionAttemptId, pull: bool
             }
             _ => format!("!!! injected failure at record {record}{moment} ({reader})"),
         };
-        return Line::new(label, chain_name(attempt.vertex), text, Weight::Turn);
+        return Line::new(label, threads.of(attempt.vertex), text, Weight::Turn);
+    }
+    if matches!(kind, EventKind::EndOfInput) && threads.is_cut(attempt.vertex) {
+        let text = format!("{} has read everything", subtask_name(attempt.subtask));
+        return Line::new(Label::Reader, threads.of(attempt.vertex), text, Weight::Step);
     }
     let (label, said, weight) = reader_says(kind, pull)
         .or_else(|| writer_says(kind))
         .or_else(|| committer_says(kind))
         .or_else(|| task_says(kind))?;
     let text = format!("{} {said}", subtask_name(attempt.subtask));
-    Line::new(label, chain_name(attempt.vertex), text, weight)
+    Line::new(label, threads.of(attempt.vertex), text, weight)
 }
 
 type Said = Option<(Label, String, Weight)>;
@@ -105,7 +116,7 @@ fn writer_says(kind: &EventKind) -> Said {
             (format!("prepareCommit -> nothing ({transaction})"), Weight::Step)
         }
         EventKind::TransactionPrepared { transaction, records, .. } => {
-            (format!("prepareCommit -> {transaction} n={} {records}", records.len()), Weight::Step)
+            (format!("prepareCommit -> {transaction} {}", counted(records)), Weight::Step)
         }
         EventKind::EndOfInput => ("flush(endOfInput=true)".to_owned(), Weight::Step),
         EventKind::RecordsWritten { transaction, range } => {
@@ -124,7 +135,7 @@ fn committer_says(kind: &EventKind) -> Said {
         ),
         EventKind::CommitRequested { transaction, records, retries, recommit } => {
             let again = if *recommit { ", from the restored checkpoint" } else { "" };
-            (format!("{transaction} n={} {records} (retries={retries}{again})", records.len()), Weight::Step)
+            (format!("{transaction} {} (retries={retries}{again})", counted(records)), Weight::Step)
         }
         EventKind::CommitAnswered { transaction, outcome } => return Some(answered(transaction, *outcome)),
         EventKind::CommitRetried { transaction, retries } => {
@@ -137,6 +148,20 @@ fn committer_says(kind: &EventKind) -> Said {
         _ => return None,
     };
     Some((Label::Commit, said, weight))
+}
+
+/// How many pieces of a transaction are shown one by one: what an exchange deals out is in many.
+const PIECES_SHOWN_MAX: usize = 4;
+
+/// `n=80 [40..119]`.
+fn counted(records: &RecordRanges) -> String {
+    let (count, pieces) = (records.len(), records.ranges());
+    match (pieces.first(), pieces.last()) {
+        (Some(first), Some(last)) if pieces.len() > PIECES_SHOWN_MAX => {
+            format!("n={count} [{}..{}] in {} pieces", first.start, last.end - 1, pieces.len())
+        }
+        _ => format!("n={count} {records}"),
+    }
 }
 
 fn answered(transaction: &impl std::fmt::Display, outcome: CommitOutcome) -> (Label, String, Weight) {

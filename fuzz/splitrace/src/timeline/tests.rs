@@ -8,7 +8,8 @@ use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
 
 fn rows(pull: bool) -> Rows {
-    Rows { pulling: if pull { vec![OperatorUid(0)] } else { Vec::new() } }
+    let threads = ThreadNames { cut: Vec::new() };
+    Rows { pulling: if pull { vec![OperatorUid(0)] } else { Vec::new() }, threads }
 }
 
 fn event(actor: ActorId, virtual_time_ns: u64, kind: EventKind) -> Event {
@@ -158,4 +159,15 @@ fn the_result_of_the_job_is_the_main_programs_row() {
 fn a_kind_that_only_checkers_read_has_no_row() {
     assert_eq!(shown(true, ENUMERATOR, EventKind::AssignmentsFiled { checkpoint: CheckpointId(1) }), None);
     assert_eq!(shown(true, ActorId::Task(attempt(0)), EventKind::TaskRestored { checkpoint: None }), None);
+}
+
+#[test]
+fn an_exchange_cuts_the_name_of_a_thread_in_two() {
+    let source = OperatorUid(0);
+    let whole = ThreadNames { cut: Vec::new() };
+    let cut = ThreadNames { cut: vec![source] };
+    assert_eq!(whole.of(source), "Source: range-source -> Map -> Sink: Wri");
+    assert_eq!(whole.of(OperatorUid(3)), "Source: range-source-3 -> Map -> Sink: W");
+    assert_eq!(cut.of(source), "Source: range-source -> Map");
+    assert_eq!(cut.of(source.behind_exchange()), "Sink: Writer -> Sink: Committer");
 }

@@ -11,7 +11,31 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Row {
     pub label: String,
+    pub thread: String,
     pub text: String,
+}
+
+/// The task of a row: its subtask, and whether it is behind an exchange.
+pub type Task = (u64, Part);
+
+/// Which part of a chain a task runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// The reader and the user function, before an exchange.
+    Reader,
+    /// The writer and the committer, behind an exchange.
+    Sink,
+}
+
+/// A whole chain's thread is named after its sink too, however it is cut.
+fn part(thread: &str) -> Part {
+    match thread {
+        thread if thread.starts_with("Sink") => Part::Sink,
+        thread if thread.contains("-> Sink") => Part::Whole,
+        _ => Part::Reader,
+    }
 }
 
 /// The counts of the last line.
@@ -32,8 +56,9 @@ pub fn recorded(text: &str) -> Vec<Row> {
         let label = rest.split_whitespace().next().expect("a label").to_owned();
         // The thread's name is cut or filled to forty characters.
         let after_label = rest.trim_start().trim_start_matches(label.as_str()).trim_start();
+        let thread: String = after_label.chars().take(40).collect();
         let text: String = after_label.chars().skip(40).collect();
-        Row { label, text: text.trim().to_owned() }
+        Row { label, thread, text: text.trim().to_owned() }
     })
     .collect()
 }
@@ -117,20 +142,36 @@ fn task_token(row: &Row, before: Option<u64>) -> Option<(u64, Token)> {
     Some((subtask, token))
 }
 
-/// The tokens of each subtask, in order.
-pub fn task_tokens(rows: &[Row]) -> BTreeMap<u64, Vec<Token>> {
-    let mut tokens: BTreeMap<u64, Vec<Token>> = BTreeMap::new();
+/// The tokens of each task, in order.
+pub fn task_tokens(rows: &[Row]) -> BTreeMap<Task, Vec<Token>> {
+    let mut tokens: BTreeMap<Task, Vec<Token>> = BTreeMap::new();
     let mut before = None;
     for row in rows {
         if let Some((subtask, token)) = task_token(row, before) {
-            tokens.entry(subtask).or_default().push(token);
+            tokens.entry((subtask, part(&row.thread))).or_default().push(token);
             if row.label == "READER" {
                 before = Some(subtask);
             }
         }
     }
     tokens.values_mut().for_each(drop_asked_again);
+    tokens.iter_mut().for_each(|((_, part), tokens)| complete_cycles(*part, tokens));
     tokens
+}
+
+/// Half of a chain goes through half of each cycle: the other half is put beside it, so that cycles are folded alike.
+fn complete_cycles(part: Part, tokens: &mut Vec<Token>) {
+    let whole = std::mem::take(tokens);
+    for token in whole {
+        let prepares = matches!(token, Token::Prepare(_));
+        if part == Part::Reader && token == Token::Said("snapshot") {
+            tokens.push(Token::Prepare(Transaction { name: String::new(), records: 0 }));
+        }
+        tokens.push(token);
+        if part == Part::Sink && prepares {
+            tokens.push(Token::Said("snapshot"));
+        }
+    }
 }
 
 /// We tell a commit when it is asked for and again when the store knew it; the recorded job tells the latter only.

@@ -41,7 +41,14 @@ fn config() -> JobConfig {
     JobConfig {
         job: JobId(1),
         lineage: LineageId(1),
-        vertices: vec![VertexConfig { operator: SOURCE, parallelism: 2, source, task, coordinated }],
+        vertices: vec![VertexConfig {
+            operator: SOURCE,
+            parallelism: 2,
+            source,
+            task,
+            coordinated,
+            exchange: None,
+        }],
         checkpointing: None,
         restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
         region: RegionScope::Subtask,

@@ -129,6 +129,7 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
         final_checkpoint: true,
         sink,
         coordinated: None,
+        exchange: None,
         restored: None,
         defects: DefectSet::NONE,
     }

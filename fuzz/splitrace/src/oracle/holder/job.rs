@@ -47,6 +47,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 alignment: None,
             },
             coordinated: None,
+            exchange: None,
         }],
         checkpointing: checkpointing.then_some(CheckpointConfig {
             interval_ns: SECOND_NS,

@@ -1,0 +1,173 @@
+//! The channels out of a task: which of them a record takes, and what waits for credit.
+//!
+//! Flink's `RecordWriter` and `ResultPartition` in one. A channel with a backlog suspends the reader, so a backlog is at
+//! most what one poll brought, with the barriers behind it. Refused: a pool of buffers that all channels share, as Flink
+//! has it; it moves the bound and adds nothing that the protocol could be wrong about.
+
+use crate::actor::Outbox;
+use crate::config::EdgeKind;
+use crate::ids::{ExecutionAttemptId, LeaderEpoch};
+use crate::message::{ChannelElement, ChannelPeer, ChannelRequest, Message, Stream, TaskMessage};
+use crate::records::Record;
+use std::collections::VecDeque;
+
+/// One channel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct OutputChannel {
+    consumer: ChannelPeer,
+    opened: bool,
+    /// How many buffers may still be sent.
+    credit: u32,
+    backlog: VecDeque<ChannelElement>,
+    /// The consumer has taken everything up to the end of the data.
+    data_taken: bool,
+}
+
+/// The channels out of a task.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RecordWriter {
+    task: ExecutionAttemptId,
+    epoch: LeaderEpoch,
+    edge: EdgeKind,
+    channels: Vec<OutputChannel>,
+    /// The channel of the next record, where they are dealt out in turn.
+    next: usize,
+}
+
+impl RecordWriter {
+    /// A writer whose channels nobody has opened. The first record goes to the consumer of the same number, where
+    /// records are dealt out in turn; Flink draws it.
+    #[must_use]
+    pub fn new(
+        (task, epoch): (ExecutionAttemptId, LeaderEpoch),
+        edge: EdgeKind,
+        consumers: &[ChannelPeer],
+    ) -> Self {
+        debug_assert!(!consumers.is_empty(), "an exchange has a consumer");
+        let channel = |consumer: &ChannelPeer| OutputChannel {
+            consumer: *consumer,
+            opened: false,
+            credit: 0,
+            backlog: VecDeque::new(),
+            data_taken: false,
+        };
+        let next = task.subtask.0 as usize % consumers.len();
+        Self { task, epoch, edge, channels: consumers.iter().map(channel).collect(), next }
+    }
+
+    /// Whether the next poll may bring records: no buffer waits for credit.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.channels.iter().all(|channel| channel.backlog.is_empty())
+    }
+
+    /// Whether every consumer has taken everything up to the end of the data.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.channels.iter().all(|channel| channel.data_taken)
+    }
+
+    /// Sends the records of one poll, each into its channel; those of one channel are one buffer.
+    pub fn emit(&mut self, records: &mut Vec<Record>, outbox: &mut Outbox) {
+        debug_assert!(self.is_available(), "the reader is not polled while a buffer waits for credit");
+        let mut buffers = vec![Vec::new(); self.channels.len()];
+        for record in records.drain(..) {
+            buffers[self.channel_of(&record)].push(record);
+        }
+        for (index, buffer) in buffers.into_iter().enumerate() {
+            if !buffer.is_empty() {
+                self.push(index, ChannelElement::Buffer(buffer), outbox);
+            }
+        }
+    }
+
+    /// Sends a barrier or an end into every channel, behind what waits there.
+    pub fn broadcast(&mut self, element: &ChannelElement, outbox: &mut Outbox) {
+        debug_assert!(!matches!(element, ChannelElement::Buffer(_)), "records have one channel each");
+        for index in 0..self.channels.len() {
+            self.push(index, element.clone(), outbox);
+        }
+    }
+
+    /// A consumer wants something. What another execution than the channel's consumer wants is refused.
+    pub fn requested(&mut self, consumer: ExecutionAttemptId, request: ChannelRequest, outbox: &mut Outbox) {
+        let found = self.channels.iter().position(|channel| channel.consumer.attempt == consumer);
+        let Some(index) = found else {
+            tracing::debug!(task = %self.task, %consumer, "not the consumer of a channel: refused");
+            return;
+        };
+        let channel = &mut self.channels[index];
+        match request {
+            ChannelRequest::Open { credit } if !channel.opened => {
+                channel.opened = true;
+                channel.credit = credit;
+                self.send(index, ChannelElement::Opened, outbox);
+            }
+            // Asked again before the answer was there.
+            ChannelRequest::Open { .. } => return,
+            ChannelRequest::Grant(credit) => channel.credit += credit,
+            ChannelRequest::DataTaken => channel.data_taken = true,
+        }
+        self.flush(index, outbox);
+    }
+
+    fn channel_of(&mut self, record: &Record) -> usize {
+        match self.edge {
+            EdgeKind::Forward | EdgeKind::Global => 0,
+            EdgeKind::Hash => (record.key % self.channels.len() as u64) as usize,
+            EdgeKind::Rebalance => {
+                let channel = self.next;
+                self.next = (channel + 1) % self.channels.len();
+                channel
+            }
+        }
+    }
+
+    fn push(&mut self, index: usize, element: ChannelElement, outbox: &mut Outbox) {
+        let is_buffer = matches!(element, ChannelElement::Buffer(_));
+        debug_assert!(
+            !is_buffer || !self.channels[index].data_taken,
+            "no record comes behind the end of the data"
+        );
+        self.channels[index].backlog.push_back(element);
+        self.flush(index, outbox);
+    }
+
+    /// Sends what may be sent: everything up to the first buffer without credit.
+    fn flush(&mut self, index: usize, outbox: &mut Outbox) {
+        loop {
+            let channel = &mut self.channels[index];
+            let price = match channel.backlog.front() {
+                Some(ChannelElement::Buffer(_)) => 1,
+                Some(_) => 0,
+                None => return,
+            };
+            if !channel.opened || channel.credit < price {
+                return;
+            }
+            channel.credit -= price;
+            let element = channel.backlog.pop_front().expect("it was just looked at");
+            self.send(index, element, outbox);
+        }
+    }
+
+    fn send(&self, index: usize, element: ChannelElement, outbox: &mut Outbox) {
+        let consumer = self.channels[index].consumer;
+        let stream = Stream::Channel { from: self.task, to: consumer.attempt.subtask };
+        let message = TaskMessage::Channel { producer: self.task, element };
+        let message = Message::Task { epoch: self.epoch, attempt: consumer.attempt, message };
+        outbox.send(consumer.address, stream, message);
+    }
+
+    /// What is owed to it, as the end of a sentence; `None` when nothing is.
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<String> {
+        let waiting = self.channels.iter().find(|channel| !channel.backlog.is_empty())?;
+        let consumer = waiting.consumer.attempt;
+        Some(if waiting.opened {
+            format!("credit from {consumer}")
+        } else {
+            format!("{consumer} to open its channel")
+        })
+    }
+}
