@@ -7,7 +7,7 @@ use splitrace_sim::run::{record_seed, run_recorded, run_seed};
 use splitrace_sim::scenario::Scenario;
 
 /// How many seeds it may take. `ci/nightly.sh` runs whole campaigns on five disjoint ranges instead of this first find.
-const SEEDS_MAX: u64 = 2_000;
+const SEEDS_MAX: u64 = 3_000;
 
 fn with(seed: u64, defect: Defect) -> Scenario {
     let mut scenario = Scenario::draw(seed);

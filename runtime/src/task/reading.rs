@@ -42,8 +42,8 @@ impl Task {
         }
     }
 
-    /// Reader -> map -> writer, or into the channels, for one batch. An exception at record k leaves those before it emitted
-    /// and written.
+    /// Reader -> map -> writer, or into the channels, for one batch. An exception at record k leaves those before it
+    /// emitted and written.
     fn process(&mut self, records: &mut Vec<Record>, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert!(!records.is_empty());
         let cut = self.user_code.cut(records);

@@ -60,11 +60,11 @@ fn normalised(sentence: &str) -> String {
     shown.join(", ")
 }
 
-/// A job with one source names no operator, one with several does: `split-#.#`, `o#-s#-chk#`, `subtask # of operator-#`.
-/// The failure is the same.
+/// A job with one source names no operator, one with several does: `split-#.#`, `o#-s#-chk#`, `subtask # of operator-#`;
+/// and behind an exchange it is a `sink subtask #`. The failure is the same.
 fn without_operators(sentence: &str) -> String {
     let plain = sentence.replace("split-#.#", "split-#").replace("o#-s#-chk#", "s#-chk#");
-    plain.replace("subtask # of operator-#", "subtask #")
+    plain.replace("subtask # of operator-#", "subtask #").replace("sink subtask #", "subtask #")
 }
 
 #[cfg(test)]
@@ -88,6 +88,7 @@ mod tests {
             ("split-1.2[0..7] became visible again", "split-0[0..7] became visible again"),
             ("in o1-s0-chk1, by subtask 0 of operator-1 #1", "in s0-chk1, by subtask 0 #1"),
             ("subtask 2 of operator-1 is Running", "subtask 0 is Running"),
+            ("sink subtask 2 of operator-1 is Running", "subtask 0 is Running"),
         ] {
             assert_eq!(sentence(with), sentence(without));
         }
