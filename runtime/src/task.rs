@@ -143,18 +143,17 @@ impl Task {
     #[must_use]
     pub fn waiting_for(&self) -> Option<String> {
         let subtask = self.descriptor.attempt.subtask_id();
-        let store = match (&self.tail, self.status) {
-            (Tail::Channels(channels), _) => {
-                let channels = channels.waiting_for()?;
-                return Some(format!("{subtask} waits for {channels}"));
-            }
+        let tail = match (&self.tail, self.status) {
+            (Tail::Channels(channels), _) => channels.waiting_for(),
             (Tail::Sink(sink), TaskStatus::Committing(_) | TaskStatus::Recommitting) => {
-                sink.committer.waiting_for()
+                sink.committer.waiting_for().map(|what| format!("the store's reply to {what}"))
             }
-            (Tail::Sink(sink), _) => sink.writer.waiting_for(),
+            (Tail::Sink(sink), _) => {
+                sink.writer.waiting_for().map(|what| format!("the store's reply to {what}"))
+            }
         };
-        if let Some(what) = store {
-            return Some(format!("{subtask} waits for the store's reply to {what}"));
+        if let Some(what) = tail {
+            return Some(format!("{subtask} waits for {what}"));
         }
         if let Head::Source(source) = &self.head
             && let Some((watermark_ms, allowed_ms)) = source.waits_for_alignment()
