@@ -201,7 +201,7 @@ fn a_source_without_splits_is_refused() {
     let output = splitrace(&["scenario", "check", text(&file)]);
     assert_eq!(code(&output), 2, "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("job.vertices.source.split_count: it is at least 1"),
+        stderr(&output).contains("job.vertices[0].source.split_count: it is at least 1"),
         "{}",
         stderr(&output)
     );

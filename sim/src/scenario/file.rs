@@ -421,9 +421,9 @@ mod tests {
                 scenario.job.vertices[0].exchange = Some(ExchangeConfig { edge, parallelism, credit });
             })
         };
-        assert!(exchange(EdgeKind::Hash, 3, 0).starts_with("job.vertices.exchange: parallelism lies"));
+        assert!(exchange(EdgeKind::Hash, 3, 0).starts_with("job.vertices[0].exchange: parallelism lies"));
         assert!(
-            exchange(EdgeKind::Forward, 3, 1).starts_with("job.vertices.exchange.parallelism: a forward")
+            exchange(EdgeKind::Forward, 3, 1).starts_with("job.vertices[0].exchange.parallelism: a forward")
         );
         assert_eq!(exchange(EdgeKind::Forward, 2, 1), "accepted");
         assert_eq!(exchange(EdgeKind::Hash, 3, 1), "accepted");
