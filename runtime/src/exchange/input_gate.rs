@@ -125,7 +125,12 @@ impl InputGate {
             channel.opened = true;
             return;
         }
-        debug_assert!(channel.opened, "the answer to the opening comes first");
+        if !channel.opened {
+            // An execution of a newer leader has the same name and so the same stream, and its first word made what this
+            // one's producer had sent before void. Nobody hears either of the two any more.
+            tracing::debug!(task = %self.task, %producer, "a word of a channel that is not open: refused");
+            return;
+        }
         channel.queue.push_back(element);
         let buffers =
             channel.queue.iter().filter(|element| matches!(element, ChannelElement::Buffer(_))).count();

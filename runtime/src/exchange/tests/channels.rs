@@ -196,6 +196,14 @@ fn what_another_attempt_of_the_producer_sends_is_refused() {
 }
 
 #[test]
+fn what_comes_through_a_channel_that_is_not_open_is_refused() {
+    let me = (execution(WRITERS, 0), EPOCH);
+    let mut gate = InputGate::new(me, 2, &[Some(peer(READERS, 0))], None, DefectSet::NONE);
+    gate.receive(execution(READERS, 0), ChannelElement::Buffer(vec![record(7)]));
+    assert!(!gate.is_available());
+}
+
+#[test]
 fn a_blocked_channel_keeps_its_records_until_all_have_delivered_the_barrier() {
     let mut bench = Bench::new(EdgeKind::Global, 2, 1, 4);
     bench.emit(0, 0..1);
