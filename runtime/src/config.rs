@@ -10,7 +10,10 @@ mod script;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
 pub use restart::RestartConfig;
-pub use script::{CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment};
+pub use script::{
+    CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment, ReturnedSplits,
+    SnapshotAssignment,
+};
 
 use crate::defects::DefectSet;
 use crate::ids::{JobId, LineageId, OperatorUid};

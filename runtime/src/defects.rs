@@ -129,7 +129,7 @@ registry! {
         ["C4"], "FLINK-23854 (TXN-02)", Historical;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
-        ["S4", "C2", "R1"], "Flink 2.3.0 (FACT 55)", Quirk;
+        ["S4", "C2", "R1", "S1"], "Flink 2.3.0 (FACT 55)", Quirk;
     HandOverQueueUnbounded = "hand-over-queue-unbounded",
         "the queue between split fetchers and their reader takes whatever they fetch, however slow the task is",
         ["B1"], "made up for B1", Planted;
@@ -159,7 +159,7 @@ registry! {
         ["C2", "R1"], "made up for watermark alignment", Planted;
     AssignedInSnapshot = "assigned-in-snapshot",
         "a split assigned inside snapshot_state is filed behind the checkpoint whose barrier follows it",
-        ["C1", "S1", "R1"], "FACT 36", Quirk;
+        ["C1", "S1", "R1", "S5"], "FACT 36", Quirk;
     OldGatewayOutlivesReset = "old-gateway-outlives-reset",
         "a reset leaves the old gateway alive: the events that it blocks are never sent, and a checkpoint waits for them",
         ["K1", "S4"], "FACTS 25, 32", Quirk;
@@ -174,10 +174,13 @@ registry! {
         ["S2", "S1", "R1"], "FACT 22", Quirk;
     DeadExecutionsAreSent = "dead-executions-are-sent",
         "events are sent to executions that are over, and a checkpoint waits for their failure",
-        ["S3", "K1"], "FACTS 29, 30", Quirk;
+        ["S3", "K1", "S4"], "FACTS 29, 30", Quirk;
     LatchBeforeCheck = "latch-before-check",
         "'no more splits' for a reader that is not there throws, yet the subtask's later requests are dropped for good",
         ["S4"], "FACT 43", Quirk;
+    SplitToFinishedTaskLost = "split-to-finished-task-lost",
+        "a split that is sent to a task which has finished is lost: its reader stays registered, and nobody fails over",
+        ["S1", "S4", "C2", "R1"], "FACTS 19, 46", Quirk;
 }
 
 /// Which quirks a run has.

@@ -12,15 +12,26 @@ use serde::{Deserialize, Serialize};
 pub struct EnumeratorScript {
     /// It throws once. One that was restored does not.
     pub failure: Option<EnumeratorFailure>,
-    /// Inside `snapshot_state` of this checkpoint it assigns the next split to the first registered reader (FACT 36).
-    pub assigns_in_snapshot: Option<u64>,
+    /// Inside `snapshot_state` it assigns the next split to the first registered reader that still waits for one (FACT 36).
+    pub assigns_in_snapshot: Option<SnapshotAssignment>,
     /// Restored splits do not stay with their readers: these report them, and the enumerator assigns them anew (FACT 53).
     pub reassignment: Option<Reassignment>,
+    /// Who gets the splits that came back.
+    pub returned: ReturnedSplits,
+    /// As soon as no split is left it signals 'no more splits' to every subtask, also to those whose reader is not there,
+    /// and catches what the context throws for these (FACT 43). Means nothing for an unbounded source.
+    pub signals_everyone: bool,
 }
 
 impl EnumeratorScript {
     /// Nothing.
-    pub const NONE: Self = Self { failure: None, assigns_in_snapshot: None, reassignment: None };
+    pub const NONE: Self = Self {
+        failure: None,
+        assigns_in_snapshot: None,
+        reassignment: None,
+        returned: ReturnedSplits::Wait,
+        signals_everyone: false,
+    };
 
     /// Whether it does nothing beside handing splits out.
     #[must_use]
@@ -37,6 +48,30 @@ pub enum EnumeratorFailure {
     SplitRequest(u32),
     /// In `snapshot_state` of this checkpoint: that checkpoint fails, the job goes on.
     Snapshot(u64),
+}
+
+/// In which snapshots an enumerator assigns a split.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SnapshotAssignment {
+    /// In that of this checkpoint.
+    In(u64),
+    /// In each: whoever hands out work in step with checkpoints does so.
+    Always,
+}
+
+/// Who gets the splits that came back. A split is handled carelessly once; when it comes back again, it waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReturnedSplits {
+    /// They wait for whoever asks, or registers, next.
+    #[default]
+    Wait,
+    /// The first registered reader, at once. It may have ended (FACT 55).
+    FirstReader,
+    /// The subtask that lost them, at once. Its reader is not registered again yet, so the context throws, and with it the
+    /// enumerator's callback: the job fails over as a whole (FACTS 38, 39).
+    WhoLostThem,
 }
 
 /// To whom an enumerator gives the splits that a restored reader reports (FLIP-537).

@@ -46,6 +46,10 @@ pub enum CoordinatorError {
         /// The one that should be.
         checkpoint: CheckpointId,
     },
+    /// Splits were on their way to an execution that has finished. No reset would give them back, so the job fails over as
+    /// a whole. In Flink they are lost (FACTS 19, 46).
+    #[error("splits were assigned to {0}, which has finished: nobody would ever read them")]
+    SplitsToFinishedTask(ExecutionAttemptId),
     /// A coordinator that is no source has nothing recorded for what a subtask restores.
     #[error("no state is recorded for {subtask} at {restored:?}")]
     NothingRecorded {

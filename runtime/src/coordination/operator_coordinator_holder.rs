@@ -15,7 +15,8 @@
 //!   splits come back through the reset, so nobody needs their outcome.
 //! - A checkpoint that a gateway never saw is passed over, not thrown at the main thread (FACT 27).
 //! - Nothing is sent to an execution that is over (FACTS 29, 30). It cannot arrive, and a message to a zombie is one more
-//!   thing to reason about.
+//!   thing to reason about. If it has finished and the message was a split, the job fails over as a whole: no reset would
+//!   give the split back, and in Flink it is lost (FACTS 19, 46).
 //!
 //! Who is current is the job master's to say: the holder believes whoever is let through to it, as Flink's does.
 
@@ -97,6 +98,15 @@ struct AwaitingEvents {
     unconfirmed: BTreeSet<OperatorEventId>,
 }
 
+/// An event that was sent or is blocked, and is not confirmed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct UnconfirmedEvent {
+    attempt: ExecutionAttemptId,
+    brings_splits: bool,
+    /// An execution that has ended may miss it.
+    may_be_missed: bool,
+}
+
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OperatorCoordinatorHolder {
@@ -111,10 +121,7 @@ pub struct OperatorCoordinatorHolder {
     /// Those of executions that were reset; only Flink keeps them.
     retired: BTreeMap<ExecutionAttemptId, SubtaskGateway>,
     event_next: u64,
-    /// Sent or blocked, and not confirmed.
-    unconfirmed: BTreeMap<OperatorEventId, ExecutionAttemptId>,
-    /// Those of them that an execution which has ended may miss.
-    loss_tolerant: BTreeSet<OperatorEventId>,
+    unconfirmed: BTreeMap<OperatorEventId, UnconfirmedEvent>,
     /// Those among them that no further checkpoint waits for; only Flink has any.
     awaited_once: BTreeSet<OperatorEventId>,
     /// In the order of their closes.
@@ -152,7 +159,6 @@ impl OperatorCoordinatorHolder {
             retired: BTreeMap::new(),
             event_next: 0,
             unconfirmed: BTreeMap::new(),
-            loss_tolerant: BTreeSet::new(),
             awaited_once: BTreeSet::new(),
             awaiting: Vec::new(),
             job_failed: false,
@@ -275,7 +281,7 @@ impl OperatorCoordinatorHolder {
             self.open_gateways_for_all(out);
         } else {
             self.unconfirmed.clear();
-            self.loss_tolerant.clear();
+            self.awaited_once.clear();
             self.awaiting.clear();
         }
         for (index, next) in next.iter().enumerate() {
@@ -374,11 +380,12 @@ impl OperatorCoordinatorHolder {
     ) {
         debug_assert!(self.owns_token(token), "routed by its operator");
         let id = OperatorEventId(token.0 & ((1 << TOKEN_EVENT_BITS) - 1));
-        let Some(attempt) = self.unconfirmed.remove(&id) else {
+        let Some(event) = self.unconfirmed.remove(&id) else {
             return;
         };
+        let attempt = event.attempt;
         self.awaited_once.remove(&id);
-        let is_tolerable = self.loss_tolerant.remove(&id) && outcome == DeliveryOutcome::NotDelivered;
+        let is_tolerable = event.may_be_missed && outcome == DeliveryOutcome::NotDelivered;
         if outcome == DeliveryOutcome::Delivered || self.defects.has(Defect::EventLossIgnored) {
             self.confirm(id, signals);
             return;
@@ -388,6 +395,8 @@ impl OperatorCoordinatorHolder {
             let cause =
                 format!("An OperatorEvent from an OperatorCoordinator to a task was lost: {id} to {attempt}");
             signals.push(HolderSignal::FailSubtask { attempt, cause });
+        } else {
+            self.miss_splits(event, out);
         }
         self.fail_awaiting(|awaiting| awaiting.unconfirmed.contains(&id), signals);
     }

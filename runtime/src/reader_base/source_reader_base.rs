@@ -155,10 +155,6 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReader for SourceReaderBa
     }
 
     fn add_splits(&mut self, splits: Vec<R::Split>, context: &mut ReaderContext) {
-        debug_assert!(
-            splits.iter().all(|new| self.splits.iter().all(|held| held.at().split != new.at().split)),
-            "a split is added once"
-        );
         self.splits.extend(splits.iter().cloned());
         let mut started = Vec::new();
         self.manager.add_splits(splits, &mut started);

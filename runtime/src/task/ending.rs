@@ -81,7 +81,7 @@ impl Task {
             Some(savepoint) => self.progress.last_completed >= Some(savepoint),
             None => self.input_ended && (covered || !waits_for_checkpoint),
         };
-        if is_done && self.head.has_ended() && self.tail.is_taken() {
+        if is_done && self.head.has_ended() && self.tail.is_taken() && !self.owes_reading() {
             if let Tail::Channels(channels) = &mut self.tail {
                 channels.broadcast(&ChannelElement::EndOfPartition, outbox);
             }
@@ -89,5 +89,14 @@ impl Task {
             self.tell_state(ExecutionState::Finished, outbox);
             self.end(ExecutionState::Finished, None, outbox);
         }
+    }
+
+    /// Splits that arrived and were not looked at yet: whoever sent them takes them for delivered. When they are looked at,
+    /// the ended reader refuses them, and the task fails instead of finishing without them.
+    fn owes_reading(&self) -> bool {
+        let refuses = self.input_ended && self.progress.stop.is_none();
+        refuses
+            && self.mailbox.brings_splits()
+            && !self.descriptor.defects.has(Defect::SplitToFinishedTaskLost)
     }
 }

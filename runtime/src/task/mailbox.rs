@@ -3,7 +3,7 @@
 //! A task that waits for the store leaves other mail where it is, in order, as a blocked thread does. Refused: a queue
 //! of its own for the store's replies; a running task must see them in their order among the other mail.
 
-use crate::message::{TaskMail, TaskMessage, Timer};
+use crate::message::{OperatorEvent, TaskMail, TaskMessage, Timer};
 use std::collections::VecDeque;
 
 /// Which mail may be handled now.
@@ -76,6 +76,16 @@ impl Mailbox {
                 self.mail.remove(index)
             }
         }
+    }
+
+    /// Whether splits are among it.
+    #[must_use]
+    pub fn brings_splits(&self) -> bool {
+        let brings = |mail: &TaskMail| {
+            let TaskMail::FromNetwork(TaskMessage::OperatorEvent { event, .. }) = mail else { return false };
+            matches!(event, OperatorEvent::AddSplits(_))
+        };
+        self.mail.iter().any(brings)
     }
 
     /// Drops everything: the thread has ended.

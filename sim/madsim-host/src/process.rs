@@ -145,7 +145,8 @@ impl Process {
         let mut output = SessionOutput::default();
         let actors = &self.actors;
         let mut accept = |message: &Message| match message {
-            Message::Task { epoch, attempt, .. } => runs(actors, *epoch, *attempt).is_some(),
+            Message::Task { epoch, attempt, .. } => runs(actors, *epoch, *attempt)
+                .is_some_and(|index| matches!(&actors[index].body, Body::Task(task) if !task.has_ended())),
             _ => true,
         };
         self.session.receive(frame, &mut accept, &mut output);

@@ -135,6 +135,11 @@ pub(super) enum Property {
     ExchangeEdge,
     ExchangeParallelism,
     ExchangeCredit,
+    AssignsInSnapshot,
+    Returned,
+    SignalsEveryone,
+    EnumeratorFailure,
+    EnumeratorFailureAt,
 }
 
 impl Scenario {
@@ -268,14 +273,30 @@ fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Opt
     })
 }
 
-/// Some sources take their splits back at each recovery (FACT 53).
+/// What authors of enumerators may write beside the obvious: each of it rarely, and independently of the rest.
 fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
-    let reassignment = match drawer.below(Property::Reassignment, 20) {
-        18 => Some(Reassignment::Same),
-        19 => Some(Reassignment::Spread),
+    let reassignment = match drawer.below(Property::Reassignment, 40) {
+        35 => Some(Reassignment::Other),
+        36 | 37 => Some(Reassignment::Same),
+        38 | 39 => Some(Reassignment::Spread),
         _ => None,
     };
-    EnumeratorScript { reassignment, ..EnumeratorScript::NONE }
+    let returned = match drawer.below(Property::Returned, 40) {
+        37 | 38 => ReturnedSplits::FirstReader,
+        39 => ReturnedSplits::WhoLostThem,
+        _ => ReturnedSplits::Wait,
+    };
+    let at = drawer.within(Property::EnumeratorFailureAt, 1, 5);
+    // Not in a split request: a new enumerator throws there again, for as long as there is no checkpoint to restore.
+    let throws = drawer.percent(Property::EnumeratorFailure, 4);
+    let assigns = drawer.percent(Property::AssignsInSnapshot, 4);
+    EnumeratorScript {
+        failure: throws.then_some(EnumeratorFailure::Snapshot(at)),
+        assigns_in_snapshot: assigns.then_some(SnapshotAssignment::Always),
+        reassignment,
+        returned,
+        signals_everyone: drawer.percent(Property::SignalsEveryone, 4),
+    }
 }
 
 /// Few sources are slow: their jobs outlast by far what a bound on delays allows.

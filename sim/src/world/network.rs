@@ -13,7 +13,7 @@
 
 use super::faults::FrameFault;
 use super::pending::{Item, process_code, tie};
-use super::process::index_of;
+use super::process::{ActorBody, index_of};
 use super::{World, is_heartbeat};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::scenario::NetworkSemantics;
@@ -206,7 +206,9 @@ impl World {
         let mut accept = |message: &Message| match message {
             Message::Task { epoch, attempt, .. } => slots.iter().any(|slot| {
                 let actor = &actors[*slot];
-                actor.alive && actor.id == ActorId::Task(*attempt) && actor.epoch == *epoch
+                let is_meant = actor.id == ActorId::Task(*attempt) && actor.epoch == *epoch;
+                // A thread that has ended takes nothing, also before its task manager has cleared it away.
+                is_meant && actor.alive && matches!(&actor.body, ActorBody::Task(task) if !task.has_ended())
             }),
             _ => true,
         };

@@ -92,6 +92,7 @@ fn harness_panicked(seed: u64) -> Digest {
     Digest {
         seed,
         verdict,
+        needs: Vec::new(),
         promise: "unknown".to_owned(),
         marks: Vec::new(),
         judgements: Vec::new(),
@@ -122,6 +123,7 @@ mod tests {
         Some(Digest {
             seed,
             verdict,
+            needs: Vec::new(),
             promise,
             marks,
             judgements,

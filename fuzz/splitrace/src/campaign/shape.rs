@@ -1,6 +1,8 @@
-//! Which failures count as the same: those with one outcome, one code and one sentence up to its numbers.
+//! Which failures count as the same: those with one outcome, one code, one sentence up to its numbers, and the same defects
+//! behind them.
 
 use serde::Serialize;
+use splitrace_runtime::defects::Defect;
 
 /// What distinct failures differ in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -11,13 +13,20 @@ pub struct FailureShape {
     pub code: Option<String>,
     /// The sentence with `#` for every number.
     pub sentence: String,
+    /// The defects without which the seed does not fail so, by their names; empty where nobody asked.
+    pub needs: Vec<&'static str>,
 }
 
 impl FailureShape {
-    /// Of an outcome.
+    /// Of an outcome; `needs` is what it does not come about without.
     #[must_use]
-    pub fn new(outcome: &str, code: Option<&str>, sentence: &str) -> Self {
-        Self { outcome: outcome.to_owned(), code: code.map(str::to_owned), sentence: normalised(sentence) }
+    pub fn new(outcome: &str, code: Option<&str>, sentence: &str, needs: &[Defect]) -> Self {
+        Self {
+            outcome: outcome.to_owned(),
+            code: code.map(str::to_owned),
+            sentence: normalised(sentence),
+            needs: needs.iter().map(|defect| defect.entry().id).collect(),
+        }
     }
 
     /// `C1 violated`, `deadlocked`.
@@ -73,17 +82,23 @@ mod tests {
 
     #[test]
     fn numbers_do_not_make_a_failure_distinct() {
-        let one = FailureShape::new("violated", Some("C1"), "split-2[3..17] is visible twice");
-        let other = FailureShape::new("violated", Some("C1"), "split-0[0..0] is visible twice");
-        assert_eq!(one, other);
+        let shape = |code, sentence| FailureShape::new("violated", Some(code), sentence, &[]);
+        let one = shape("C1", "split-2[3..17] is visible twice");
+        assert_eq!(one, shape("C1", "split-0[0..0] is visible twice"));
         assert_eq!(one.sentence, "split-#[#..#] is visible twice");
-        assert_ne!(one, FailureShape::new("violated", Some("C2"), "split-0[0..0] is visible twice"));
-        assert_ne!(one, FailureShape::new("violated", Some("C1"), "split-0[0..0] is lost"));
+        assert_ne!(one, shape("C2", "split-0[0..0] is visible twice"));
+        assert_ne!(one, shape("C1", "split-0[0..0] is lost"));
+    }
+
+    #[test]
+    fn what_two_defects_bring_about_are_two_failures() {
+        let needs = |defect| FailureShape::new("violated", Some("S1"), "split-0 is nowhere", &[defect]);
+        assert_ne!(needs(Defect::EventAwaitedOnce), needs(Defect::AssignedInSnapshot));
     }
 
     #[test]
     fn whether_operators_are_named_does_not_make_a_failure_distinct() {
-        let sentence = |text| FailureShape::new("violated", None, text).sentence;
+        let sentence = |text| FailureShape::new("violated", None, text, &[]).sentence;
         for (with, without) in [
             ("split-1.2[0..7] became visible again", "split-0[0..7] became visible again"),
             ("in o1-s0-chk1, by subtask 0 of operator-1 #1", "in s0-chk1, by subtask 0 #1"),
@@ -97,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_length_of_a_list_does_not_make_a_failure_distinct() {
-        let sentence = |text| FailureShape::new("violated", None, text).sentence;
+        let sentence = |text| FailureShape::new("violated", None, text, &[]).sentence;
         assert_eq!(
             sentence("lost: split-0[1..2]"),
             sentence("lost: split-0[1..2], split-1[4..4], split-3[0..9]")

@@ -4,6 +4,7 @@ use super::FailureShape;
 use crate::engine::Verdict;
 use serde::Serialize;
 use splitrace_invariants::{Code, Judgement};
+use splitrace_runtime::defects::Defect;
 use std::collections::BTreeMap;
 
 /// One run, as a campaign sees it.
@@ -13,6 +14,8 @@ pub struct Digest {
     pub seed: u64,
     /// Its verdict.
     pub verdict: Verdict,
+    /// The defects without which it does not fail so; empty where nobody asked.
+    pub needs: Vec<Defect>,
     /// What the scenario promised, in a line.
     pub promise: String,
     /// The names of what it exercised.
@@ -113,7 +116,12 @@ impl Summary {
         }
         let verdict = digest.verdict;
         if !verdict.clean {
-            let shape = FailureShape::new(&verdict.outcome, verdict.code.as_deref(), &verdict.sentence);
+            let shape = FailureShape::new(
+                &verdict.outcome,
+                verdict.code.as_deref(),
+                &verdict.sentence,
+                &digest.needs,
+            );
             let failure = Failure { count: 1, seeds: vec![digest.seed], sentence: verdict.line() };
             self.add_failure(shape, failure, keep);
         }
@@ -183,6 +191,7 @@ mod tests {
         Digest {
             seed,
             verdict,
+            needs: Vec::new(),
             promise: "exactly-once".to_owned(),
             marks,
             judgements: vec![(Code::C1, Judgement::Judged { count: seed % 5 }), (Code::K1, no_checker())],
@@ -213,7 +222,7 @@ mod tests {
             summary.add(digest(seed), 2);
         }
         assert_eq!((summary.seeds, summary.failed(), summary.failures.len()), (30, 10, 2));
-        let shape = FailureShape::new("violated", Some("C1"), "split-0 is lost");
+        let shape = FailureShape::new("violated", Some("C1"), "split-0 is lost", &[]);
         assert_eq!(
             summary.failures[&shape],
             Failure { count: 5, seeds: vec![3, 9], sentence: "C1 violated: split-3 is lost".to_owned() }

@@ -1,20 +1,23 @@
 //! `splitrace campaign`: many seeds, what they exercised, and each distinct failure with one seed.
 
+mod digest;
 mod files;
+mod found;
 mod interrupts;
 mod text;
 
 use super::stopwatch::Stopwatch;
 use crate::arguments::CampaignArguments;
-use crate::campaign::{Digest, Driven, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
-use crate::engine::{self, ScenarioSource, Stop, Verdict};
+use crate::campaign::{Driven, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
+use crate::engine::ScenarioSource;
 use crate::error::CommandError;
 use crate::parse::SeedRange;
 use crate::report::Report;
+use digest::digest;
 use files::Folder;
+use found::DefectResult;
 use interrupts::Interrupts;
 use serde::Serialize;
-use splitrace_invariants::Code;
 use splitrace_runtime::defects::Defect;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,16 +43,6 @@ struct FailureResult {
     seed: u64,
     first: String,
     replay: String,
-}
-
-/// Whether a defect was found, in JSON.
-#[derive(Debug, Serialize)]
-struct DefectResult {
-    id: &'static str,
-    found: bool,
-    by: Vec<String>,
-    seeds: u64,
-    first_seed: Option<u64>,
 }
 
 /// A campaign in JSON.
@@ -156,7 +149,7 @@ fn result_of(
         events_per_run: summary.role_steps / summary.seeds.max(1),
         failed: summary.failed(),
         failures: failures(&summary, arguments),
-        defects: arguments.switches.defects.iter().map(|defect| judged(*defect, &summary)).collect(),
+        defects: found::found(arguments.switches.all(), &summary),
         shortfalls: if judged_for_tameness { shortfalls(&summary) } else { Vec::new() },
         judged_for_tameness,
         files: Vec::new(),
@@ -202,47 +195,6 @@ fn seeds(arguments: &CampaignArguments) -> SeedRange {
     }
 }
 
-/// Runs a seed, some of them twice. `None` when it was stopped before it was judged.
-fn digest(source: &ScenarioSource, seed: u64, twice_every: u64, stop: Stop<'_>) -> Option<Digest> {
-    let scenario = source.scenario(seed);
-    let twice = seed.is_multiple_of(twice_every);
-    let report = if twice {
-        engine::record_until(&scenario, seed, stop)
-    } else {
-        engine::run_until(&scenario, seed, stop)
-    };
-    if engine::is_interrupted(&report) {
-        return None;
-    }
-    let mut verdict = Verdict::of(&report);
-    let is_compared = verdict.clean && twice;
-    if is_compared {
-        let again = engine::run_again_until(&scenario, &report.choices, stop);
-        if engine::is_interrupted(&again) {
-            return None;
-        }
-        if again.trace_hash != report.trace_hash {
-            verdict = Verdict {
-                outcome: "violated".to_owned(),
-                code: Some(Code::D1.to_string()),
-                sentence: "the same scenario and choices gave two different traces".to_owned(),
-                records: String::new(),
-                clean: false,
-            };
-        }
-    }
-    Some(Digest {
-        seed,
-        promise: engine::promise_line(&report),
-        full_promise: engine::is_full_promise(&report),
-        marks: engine::marks(&report),
-        judgements: engine::judgements(&report, is_compared),
-        role_steps: report.role_steps,
-        all_visible: engine::is_all_visible(&report),
-        verdict,
-    })
-}
-
 fn failures(summary: &Summary, arguments: &CampaignArguments) -> Vec<FailureResult> {
     let result = |(shape, failure): (&FailureShape, &crate::campaign::Failure)| {
         let seed = failure.seeds[0];
@@ -257,23 +209,6 @@ fn failures(summary: &Summary, arguments: &CampaignArguments) -> Vec<FailureResu
     let mut failures: Vec<FailureResult> = summary.failures.iter().map(result).collect();
     failures.sort_by_key(|failure| failure.seed);
     failures
-}
-
-/// A defect counts as found only by an invariant that its registry entry names.
-fn judged(defect: Defect, summary: &Summary) -> DefectResult {
-    let entry = defect.entry();
-    let names =
-        |shape: &FailureShape| shape.code.as_deref().is_some_and(|code| entry.invariants.contains(&code));
-    let by: Vec<_> = summary.failures.iter().filter(|(shape, _)| names(shape)).collect();
-    let mut codes: Vec<String> = by.iter().map(|(shape, _)| shape.name()).collect();
-    codes.dedup();
-    DefectResult {
-        id: entry.id,
-        found: !by.is_empty(),
-        by: codes,
-        seeds: by.iter().map(|(_, failure)| failure.count).sum(),
-        first_seed: by.iter().map(|(_, failure)| failure.seeds[0]).min(),
-    }
 }
 
 fn per_second(count: u64, time: Duration) -> u64 {

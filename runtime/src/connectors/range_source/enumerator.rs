@@ -8,6 +8,8 @@
 //! told 'no more splits' and may have ended, and a split that reaches an ended reader is lost without a word (FACT 55).
 
 mod habits;
+#[cfg(test)]
+mod tests;
 
 use super::{RangeSource, RangeSplit};
 use crate::api::source::{SplitEnumerator, SplitEnumeratorContext, UserError};
@@ -51,6 +53,16 @@ impl RangeEnumerator {
     ) -> Result<(), UserError> {
         self.habits.told_no_more(subtask);
         context.signal_no_more_splits(subtask)
+    }
+
+    /// Tells everybody that no split is left. Those who are not there yet hear of it when they ask.
+    fn signal_everyone(&mut self, context: &mut dyn SplitEnumeratorContext<RangeSplit>) {
+        debug_assert!(self.pending.is_empty() && self.source.plan.bounded, "nothing more comes");
+        for subtask in (0..context.current_parallelism()).map(SubtaskIndex) {
+            if let Err(error) = self.signal_no_more(subtask, context) {
+                tracing::debug!(subtask = subtask.0, %error, "is not there");
+            }
+        }
     }
 
     fn deal(&mut self, context: &mut dyn SplitEnumeratorContext<RangeSplit>) -> Result<(), UserError> {
@@ -118,7 +130,11 @@ impl SplitEnumerator for RangeEnumerator {
         match self.take_next() {
             Some(split) => {
                 self.habits.assigned(subtask, &[split]);
-                context.assign_splits(vec![(subtask, vec![split])])
+                context.assign_splits(vec![(subtask, vec![split])])?;
+                if self.pending.is_empty() && self.source.plan.bounded && self.habits.signals_everyone() {
+                    self.signal_everyone(context);
+                }
+                Ok(())
             }
             None if self.source.plan.bounded => self.signal_no_more(subtask, context),
             None => Ok(()),
@@ -128,12 +144,14 @@ impl SplitEnumerator for RangeEnumerator {
     fn add_splits_back(
         &mut self,
         splits: Vec<RangeSplit>,
-        _subtask: SubtaskIndex,
-        _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+        subtask: SubtaskIndex,
+        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
     ) -> Result<(), UserError> {
-        self.habits.given_back(&splits);
-        self.pending.extend(splits);
-        Ok(())
+        let (hand, waiting) = self.habits.given_back(subtask, splits, &context.registered_readers());
+        self.pending.extend(waiting);
+        let Some((receiver, hand)) = hand else { return Ok(()) };
+        self.habits.assigned(receiver, &hand);
+        context.assign_splits(vec![(receiver, hand)])
     }
 
     fn add_reader(
@@ -162,11 +180,11 @@ impl SplitEnumerator for RangeEnumerator {
     ) -> Result<(Vec<RangeSplit>, ()), UserError> {
         debug_assert!(self.planned, "started before its first checkpoint");
         self.habits.on_snapshot(checkpoint)?;
-        if self.habits.assigns_in(checkpoint)
-            && let Some(reader) = context.registered_readers().first()
+        if let Some(reader) = self.habits.receiver_in(checkpoint, &context.registered_readers())
             && let Some(split) = self.take_next()
         {
-            context.assign_splits(vec![(*reader, vec![split])])?;
+            self.habits.assigned(reader, &[split]);
+            context.assign_splits(vec![(reader, vec![split])])?;
         }
         Ok((self.pending.iter().copied().chain(self.habits.parked()).collect(), ()))
     }

@@ -1,10 +1,14 @@
 //! What becomes of an event in the holder: sent or blocked, confirmed or lost, released or forgotten; and the part of a
 //! checkpoint that hangs on it.
 
-use super::{AwaitingEvents, GatewayError, HolderSignal, OperatorCoordinatorHolder, TOKEN_EVENT_BITS};
+use super::{
+    AwaitingEvents, GatewayError, HolderSignal, OperatorCoordinatorHolder, TOKEN_EVENT_BITS, UnconfirmedEvent,
+};
 use crate::actor::{Effect, Outbox};
-use crate::coordination::coordinator_error::CheckpointFailure;
-use crate::coordination::subtask_gateway::{AttemptStanding, BlockedEvent, Passage, UnseenCheckpoint};
+use crate::coordination::coordinator_error::{CheckpointFailure, CoordinatorError};
+use crate::coordination::subtask_gateway::{
+    AttemptStanding, BlockedEvent, Passage, SubtaskGateway, UnseenCheckpoint,
+};
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::*;
@@ -13,8 +17,14 @@ use std::collections::BTreeSet;
 
 impl OperatorCoordinatorHolder {
     pub(super) fn send_event(&mut self, attempt: ExecutionAttemptId, event: OperatorEvent, out: &mut Outbox) {
-        // An execution that is over gets nothing: its reset gives back what it was assigned, or it needs nothing more.
+        let unconfirmed = UnconfirmedEvent {
+            attempt,
+            brings_splits: matches!(event, OperatorEvent::AddSplits(_)),
+            may_be_missed: event.is_loss_tolerant(),
+        };
+        // An execution that is over gets nothing: its reset gives back what it was assigned, if there is one to come.
         if !self.is_running(attempt) && !self.defects.has(Defect::DeadExecutionsAreSent) {
+            self.miss_splits(unconfirmed, out);
             return;
         }
         let id = OperatorEventId(self.event_next);
@@ -27,12 +37,20 @@ impl OperatorCoordinatorHolder {
         }
         self.event_next += 1;
         debug_assert!(id.0 >> TOKEN_EVENT_BITS == 0, "the number fits the token");
-        self.unconfirmed.insert(id, attempt);
-        if event.is_loss_tolerant() {
-            self.loss_tolerant.insert(id);
-        }
+        self.unconfirmed.insert(id, unconfirmed);
         if passage == Passage::Open {
             self.release(attempt, id, event, out);
+        }
+    }
+
+    /// An event cannot arrive. Splits that were sent to an execution which has finished are given back by no reset, so the
+    /// job has to fail over as a whole: by mail to itself, as this is found out in the middle of other things.
+    pub(super) fn miss_splits(&self, event: UnconfirmedEvent, out: &mut Outbox) {
+        let has_finished = |gateway: &SubtaskGateway| gateway.standing() == AttemptStanding::Finished;
+        let is_for_good = event.brings_splits && self.gateway(event.attempt).is_some_and(has_finished);
+        if is_for_good && !self.defects.has(Defect::SplitToFinishedTaskLost) {
+            let cause = CoordinatorError::SplitsToFinishedTask(event.attempt);
+            self.mail_self(CoordinatorToMain::FailJob { cause }, out);
         }
     }
 
@@ -150,17 +168,21 @@ impl OperatorCoordinatorHolder {
     }
 
     pub(super) fn forget_events_to(&mut self, attempt: ExecutionAttemptId, out: &mut Outbox) {
-        let forgotten =
-            self.unconfirmed.iter().filter(|(_, to)| **to == attempt).map(|(id, _)| *id).collect();
+        let forgotten = self
+            .unconfirmed
+            .iter()
+            .filter(|(_, event)| event.attempt == attempt)
+            .map(|(id, _)| *id)
+            .collect();
         self.forget_events(forgotten, out);
-        debug_assert!(self.unconfirmed.values().all(|to| *to != attempt));
+        debug_assert!(self.unconfirmed.values().all(|event| event.attempt != attempt));
     }
 
     /// Drops events to an execution that is over. A checkpoint that waits for one of them is failed by mail to itself.
     fn forget_events(&mut self, forgotten: Vec<OperatorEventId>, out: &mut Outbox) {
         for id in &forgotten {
             let known = self.unconfirmed.remove(id);
-            self.loss_tolerant.remove(id);
+            self.awaited_once.remove(id);
             debug_assert!(known.is_some(), "only unconfirmed events can be forgotten");
         }
         let in_vain =
@@ -211,7 +233,10 @@ impl OperatorCoordinatorHolder {
         let (attempt, standing) = (self.gateways[index].attempt(), self.gateways[index].standing());
         if standing != AttemptStanding::Running && !self.defects.has(Defect::DeadExecutionsAreSent) {
             // It is over: what was kept back cannot arrive. Its splits come back by the reset (FACT 29).
-            let forgotten = events.drain(..).map(|(id, _)| id).collect();
+            let forgotten: Vec<_> = events.drain(..).map(|(id, _)| id).collect();
+            for missed in forgotten.iter().filter_map(|id| self.unconfirmed.get(id)) {
+                self.miss_splits(*missed, out);
+            }
             self.forget_events(forgotten, out);
         }
         if self.is_ready(attempt) {

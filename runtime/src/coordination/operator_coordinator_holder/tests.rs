@@ -366,6 +366,39 @@ fn an_event_blocked_for_an_execution_that_then_finishes_fails_whoever_waits_for_
 }
 
 #[test]
+fn facts_19_and_46_a_split_for_a_task_that_has_finished_fails_the_job_and_is_lost_in_flink() {
+    let flink = DefectSet::NONE.with(Defect::SplitToFinishedTaskLost);
+    for (defects, failed) in [(DefectSet::NONE, vec!["fail job"]), (flink, vec![])] {
+        let assign = || CoordinatorToMain::SendEvent {
+            attempt: attempt(0, 0),
+            event: OperatorEvent::AddSplits(Vec::new()),
+        };
+        // It is found out when the task has finished before the assignment ...
+        let mut bench = Bench::new(defects);
+        bench.holder.execution_attempt_finished(attempt(0, 0));
+        bench.hear(assign());
+        bench.said();
+        assert_eq!(bench.signalled(), failed, "at once");
+        // ... while the event is under way ...
+        let mut bench = Bench::new(defects);
+        bench.hear(assign());
+        bench.holder.execution_attempt_finished(attempt(0, 0));
+        bench.deliver(0, DeliveryOutcome::NotDelivered);
+        bench.said();
+        assert_eq!(bench.signalled(), failed, "not delivered");
+        // ... or while the event is blocked.
+        let mut bench = Bench::new(defects);
+        bench.trigger_and_close(1);
+        bench.hear(assign());
+        bench.holder.execution_attempt_finished(attempt(0, 0));
+        let _ = (bench.said(), bench.signalled());
+        bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).expect("seen");
+        bench.said();
+        assert_eq!(bench.signalled(), failed, "opened in vain");
+    }
+}
+
+#[test]
 fn events_of_older_executions_are_dropped_and_they_never_get_a_gateway_again() {
     let mut bench = honest();
     bench.holder.subtask_reset(attempt(0, 0).subtask_id(), AttemptNumber(1), None, &mut bench.out);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::actor::Effect;
 use crate::api::source::{AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory};
-use crate::config::{AssignmentPolicy, EnumeratorFailure, JobConfig, Reassignment};
+use crate::config::{AssignmentPolicy, EnumeratorFailure, JobConfig, Reassignment, SnapshotAssignment};
 use crate::coordination::test_jobs::job;
 use crate::defects::DefectSet;
 
@@ -143,7 +143,7 @@ fn fact_36_what_a_snapshot_assigns_belongs_to_its_checkpoint() {
     let late = DefectSet::NONE.with(Defect::AssignedInSnapshot);
     for (defects, given_back) in [(DefectSet::NONE, "given back []"), (late, "given back [0]")] {
         let mut config = job(2, defects);
-        config.vertices[0].source.script.assigns_in_snapshot = Some(1);
+        config.vertices[0].source.script.assigns_in_snapshot = Some(SnapshotAssignment::In(1));
         let mut bench = Bench::of(config);
         bench.mail(CoordinatorMail::ExecutionAttemptReady(attempt(0, 0)));
         bench.register(0, 0);

@@ -94,7 +94,8 @@ impl DemoMode {
                 EnumeratorScript { failure: Some(EnumeratorFailure::Snapshot(1)), ..none }
             }
             Self::AssignInSnapshot => {
-                EnumeratorScript { assigns_in_snapshot: Some(STRUCK_CHECKPOINT), ..none }
+                let assigns_in_snapshot = Some(SnapshotAssignment::In(STRUCK_CHECKPOINT));
+                EnumeratorScript { assigns_in_snapshot, ..none }
             }
             Self::ReassignFail => EnumeratorScript { reassignment: Some(Reassignment::Same), ..none },
             Self::RescaleReassign => EnumeratorScript { reassignment: Some(Reassignment::Spread), ..none },

@@ -131,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = Folder::open(folder.path()).expect("it is writable");
         let source = ScenarioSource::new(None, &Switches::default()).expect("nothing is read");
-        let shape = FailureShape::new("violated", Some("C1"), "as planted");
+        let shape = FailureShape::new("violated", Some("C1"), "as planted", &[]);
         let failure = Failure { count: 3, seeds: vec![1, 2, 3], sentence: "as planted".to_owned() };
         let summary = Summary { failures: [(shape, failure)].into(), ..Summary::default() };
         // A look before each file, and more inside its run.

@@ -140,6 +140,9 @@ fn failures(text: &mut String, result: &CampaignResult) -> fmt::Result {
             count => format!(" (and {} more like it)", count - 1),
         };
         writeln!(text, "  seed {}{others}: {}", failure.seed, failure.first)?;
+        if !failure.shape.needs.is_empty() {
+            writeln!(text, "    does not come about without {}", failure.shape.needs.join(", "))?;
+        }
         writeln!(text, "    {}", failure.replay)?;
     }
     writeln!(text)

@@ -36,7 +36,9 @@ pub(super) fn coordinator_error(error: &CoordinatorError) -> String {
         CoordinatorError::RegressingCheckpoint { latest, checkpoint } => {
             regressing(RegressingCheckpoint { latest: *latest, checkpoint: *checkpoint })
         }
-        CoordinatorError::NothingRecorded { .. } => "IllegalStateException: null".to_owned(),
+        CoordinatorError::NothingRecorded { .. } | CoordinatorError::SplitsToFinishedTask(_) => {
+            "IllegalStateException: null".to_owned()
+        }
     }
 }
 

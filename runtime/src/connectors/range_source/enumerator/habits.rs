@@ -1,5 +1,6 @@
 //! What the configuration's script makes the enumerator do beside handing splits out: it throws once, assigns inside a
-//! snapshot, and gives what restored readers report to whom the script says.
+//! snapshot, gives what restored readers report, or what came back, to whom the script says, and says early that there is
+//! nothing more. Each is something that an author may well write; a few are more than Flink 2.3.0 stands.
 //!
 //! A split is reported again whenever its old reader restarts from a checkpoint that still has it there, also when somebody
 //! else has it by now, or when it was given back. So the enumerator knows who has each split, and takes each report once;
@@ -10,7 +11,7 @@
 
 use super::super::RangeSplit;
 use crate::api::source::{SplitEnumeratorContext, UserError};
-use crate::config::{EnumeratorFailure, EnumeratorScript, Reassignment};
+use crate::config::{EnumeratorFailure, EnumeratorScript, Reassignment, ReturnedSplits, SnapshotAssignment};
 use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,11 +25,20 @@ pub(super) struct Habits {
     owners: BTreeMap<SplitId, SubtaskIndex>,
     /// Readers that were told 'no more splits' since they registered.
     told: BTreeSet<SubtaskIndex>,
+    /// Splits that came back and were handed on without a thought: that happens once.
+    handed_on: BTreeSet<SplitId>,
 }
 
 impl Habits {
     pub(super) fn new(script: EnumeratorScript) -> Self {
-        Self { script, requests: 0, parked: Vec::new(), owners: BTreeMap::new(), told: BTreeSet::new() }
+        Self {
+            script,
+            requests: 0,
+            parked: Vec::new(),
+            owners: BTreeMap::new(),
+            told: BTreeSet::new(),
+            handed_on: BTreeSet::new(),
+        }
     }
 
     /// The same without the failure: it comes once, and a restored enumerator is not the first.
@@ -53,9 +63,17 @@ impl Habits {
         Ok(())
     }
 
-    /// Whether this snapshot assigns a split.
-    pub(super) fn assigns_in(&self, checkpoint: CheckpointId) -> bool {
-        self.script.assigns_in_snapshot == Some(checkpoint.0)
+    /// To whom this snapshot assigns a split: the first reader that was not told that nothing comes.
+    pub(super) fn receiver_in(
+        &self,
+        checkpoint: CheckpointId,
+        registered: &[SubtaskIndex],
+    ) -> Option<SubtaskIndex> {
+        let assigns = match self.script.assigns_in_snapshot? {
+            SnapshotAssignment::In(number) => number == checkpoint.0,
+            SnapshotAssignment::Always => true,
+        };
+        registered.iter().copied().find(|reader| assigns && !self.told.contains(reader))
     }
 
     /// Splits are assigned.
@@ -65,11 +83,31 @@ impl Habits {
         }
     }
 
-    /// Splits come back.
-    pub(super) fn given_back(&mut self, splits: &[RangeSplit]) {
-        for split in splits {
+    /// Splits came back from `subtask`: who gets them at once, and which wait.
+    pub(super) fn given_back(
+        &mut self,
+        subtask: SubtaskIndex,
+        splits: Vec<RangeSplit>,
+        registered: &[SubtaskIndex],
+    ) -> (Option<(SubtaskIndex, Vec<RangeSplit>)>, Vec<RangeSplit>) {
+        for split in &splits {
             self.owners.remove(&split.at.split);
         }
+        let receiver = match self.script.returned {
+            ReturnedSplits::Wait => None,
+            ReturnedSplits::FirstReader => registered.first().copied(),
+            ReturnedSplits::WhoLostThem => Some(subtask),
+        };
+        let Some(receiver) = receiver else { return (None, splits) };
+        let (hand, waiting): (Vec<_>, Vec<_>) =
+            splits.into_iter().partition(|split| self.handed_on.insert(split.at.split));
+        debug_assert!(hand.iter().all(|split| self.handed_on.contains(&split.at.split)));
+        ((!hand.is_empty()).then_some((receiver, hand)), waiting)
+    }
+
+    /// Whether all are to be told that no split is left.
+    pub(super) fn signals_everyone(&self) -> bool {
+        self.script.signals_everyone
     }
 
     /// Whether a report is to be followed: nobody else has the split, and it is not parked already. What waits among the
