@@ -103,8 +103,7 @@ impl Checker for NoResidue {
 mod tests {
     use super::*;
     use crate::checker::RunStop;
-    use crate::testing::{History, attempt, name, range, setup};
-    use crate::violation::Moment;
+    use crate::testing::{History, attempt, end_of, name, range, setup};
     use splitrace_runtime::ids::{AttemptNumber, LeaderEpoch};
 
     const FIRST: Fence = Fence { leader_epoch: LeaderEpoch(1), attempt: AttemptNumber(0) };
@@ -136,8 +135,8 @@ mod tests {
         for event in history.events() {
             assert_eq!(checker.observe(event), Ok(()), "only the end is judged");
         }
-        let at = Moment::from(&history.events().last().expect("something happened").header);
-        let verdict = checker.finish(&RunEnd { job_ended: result, stop: RunStop::Quiescent, at });
+        let end = end_of(history.events());
+        let verdict = checker.finish(&RunEnd { job_ended: result, stop: RunStop::Quiescent, ..end });
         (verdict, checker)
     }
 

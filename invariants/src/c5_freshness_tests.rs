@@ -54,7 +54,12 @@ impl Timed {
             assert_eq!(checker.observe(event), Ok(()), "only the end is judged");
         }
         let at = Moment::from(&events.last().expect("something happened").header);
-        let verdict = checker.finish(&RunEnd { job_ended: None, stop: RunStop::Quiescent, at });
+        let verdict = checker.finish(&RunEnd {
+            job_ended: None,
+            stop: RunStop::Quiescent,
+            at,
+            now_ns: at.virtual_time_ns,
+        });
         (verdict, checker.judgement())
     }
 

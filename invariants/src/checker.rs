@@ -46,6 +46,8 @@ pub struct RunEnd {
     pub stop: RunStop,
     /// The last event.
     pub at: Moment,
+    /// Virtual time in nanoseconds when its host stopped: at or behind the last event.
+    pub now_ns: u64,
 }
 
 /// What a checker did.

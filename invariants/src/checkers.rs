@@ -2,7 +2,8 @@
 //!
 //! An event goes only to the checkers that read its kind, by a table that is made of what they say they read: what
 //! happens once per record costs a look into it and not a round through every checker. The split census comes first:
-//! what it finds is the cause of what the others would find of the same event.
+//! what it finds is the cause of what the others would find of the same event. So
+//! does K1 before S4: a job without checkpoints does not end.
 
 use crate::b1_bounded_memory::BoundedMemory;
 use crate::c1_no_duplicates::NoDuplicates;
@@ -12,6 +13,7 @@ use crate::c4_no_residue::NoResidue;
 use crate::c5_freshness::Freshness;
 use crate::checker::{Checker, Judgement, RunEnd, RunSetup};
 use crate::code::Code;
+use crate::k1_checkpoints_go_on::CheckpointsGoOn;
 use crate::k2_identifiers::Identifiers;
 use crate::kinds::{COUNT, Kind};
 use crate::r1_record_census::RecordCensus;
@@ -35,6 +37,7 @@ pub struct Checkers {
     s1: SplitCensus,
     s2: EventOrder,
     s3: NoZombieActs,
+    k1: CheckpointsGoOn,
     s4: Liveness,
     r1: RecordCensus,
     k2: Identifiers,
@@ -51,9 +54,10 @@ pub struct Checkers {
 /// are asked.
 macro_rules! with_checkers {
     ($macro:ident!($($argument:tt)*)) => {
-        $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, s4 Liveness 3, r1 RecordCensus 4,
-            k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7, c3 CoveredBeforeVisible 8, b1 BoundedMemory 9,
-            s5 OrderInsideSplit 10, c4 NoResidue 11, c5 Freshness 12)
+        $macro!($($argument)*; s1 SplitCensus 0, s2 EventOrder 1, s3 NoZombieActs 2, k1 CheckpointsGoOn 12,
+            s4 Liveness 3, r1 RecordCensus 4, k2 Identifiers 5, c1 NoDuplicates 6, c2 NoLoss 7,
+            c3 CoveredBeforeVisible 8, b1 BoundedMemory 9, s5 OrderInsideSplit 10, c4 NoResidue 11,
+            c5 Freshness 13)
     };
 }
 
@@ -123,6 +127,7 @@ impl Checkers {
             s1: SplitCensus::new(setup),
             s2: EventOrder::new(setup),
             s3: NoZombieActs::new(setup),
+            k1: CheckpointsGoOn::new(setup),
             s4: Liveness::new(setup),
             r1: RecordCensus::new(setup),
             k2: Identifiers::new(setup),
@@ -183,6 +188,7 @@ impl Checkers {
             Code::S1 => self.s1.judgement(),
             Code::S2 => self.s2.judgement(),
             Code::S3 => self.s3.judgement(),
+            Code::K1 => self.k1.judgement(),
             Code::S4 => self.s4.judgement(),
             Code::R1 => self.r1.judgement(),
             Code::K2 => self.k2.judgement(),
@@ -196,10 +202,6 @@ impl Checkers {
             Code::D1 => Judgement::NotJudged(
                 "one run proves nothing: the trace hashes of two are compared".to_owned(),
             ),
-            Code::K1 => {
-                debug_assert!(!code.has_checker(), "what has a checker is answered by it");
-                Judgement::NotJudged(NO_CHECKER.to_owned())
-            }
         }
     }
 

@@ -55,7 +55,7 @@ codes! {
         "once faults have stopped, every assigned split is read and a bounded job ends";
     S5 true "order inside a split",
         "the order inside a split is kept in what each sink writer writes and makes visible";
-    K1 false "checkpoints go on",
+    K1 true "checkpoints go on",
         "once faults have stopped, checkpoints complete again and a restore does not fail for good";
     K2 true "identifiers",
         "checkpoint ids increase within a lineage, and a committed transaction name is never used again for other content";

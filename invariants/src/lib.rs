@@ -26,6 +26,7 @@ pub mod d1_same_trace;
 mod discovery;
 mod event_hasher;
 mod finished_history;
+pub mod k1_checkpoints_go_on;
 pub mod k2_identifiers;
 mod kinds;
 mod lineage;

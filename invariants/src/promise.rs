@@ -90,6 +90,9 @@ impl Promise {
             Code::S1 => Level::Weaker("no checkpoint to count in: at most one current attempt reads a split"),
             Code::R1 | Code::S2 | Code::K1 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::R1 if input.bounded && !input.after_tasks_finish => Level::None(TAIL),
+            Code::K1 if input.bounded && !input.after_tasks_finish => {
+                Level::None("none is triggered any more once a task has finished (FACT 97)")
+            }
             Code::S3 => match input.sink {
                 SinkKind::Transactional => Level::Full,
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),

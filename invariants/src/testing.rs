@@ -267,5 +267,10 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
 #[must_use]
 pub fn end_of(events: &[Event]) -> RunEnd {
     let last = events.last().expect("a history holds events");
-    RunEnd { job_ended: None, stop: RunStop::Stopped, at: Moment::from(&last.header) }
+    RunEnd {
+        job_ended: None,
+        stop: RunStop::Stopped,
+        at: Moment::from(&last.header),
+        now_ns: last.header.virtual_time_ns,
+    }
 }

@@ -66,6 +66,26 @@ impl TaskConfig {
 }
 
 impl JobConfig {
+    /// The longest that anything which this configuration names may take by itself, in nanoseconds.
+    #[must_use]
+    pub fn longest_delay_ns(&self) -> u64 {
+        let tasks = self.vertices.iter().flat_map(|vertex| {
+            let task = vertex.task;
+            let stall_ns = task.stall.map_or(0, |stall| stall.for_ns);
+            let held_up_ns = match task.checkpoint_failure.map(|failure| failure.moment) {
+                Some(CheckpointMoment::Pending { stall_ns }) => stall_ns,
+                _ => 0,
+            };
+            let period_ns = task.alignment.map_or(0, |alignment| alignment.period_ns);
+            [task.store_timeout_ns, task.record_interval_ns, stall_ns, held_up_ns, period_ns]
+        });
+        let checkpointing = self.checkpointing.iter().flat_map(|checkpointing| {
+            [checkpointing.timeout_ns, checkpointing.interval_ns, checkpointing.pause_min_ns]
+        });
+        let own = [self.restart.longest_delay_ns(), self.heartbeat.timeout_ns];
+        own.into_iter().chain(tasks).chain(checkpointing).max().unwrap_or(0)
+    }
+
     /// The operators that have a coordinator, in the order of the graph.
     pub fn coordinated_operators(&self) -> impl Iterator<Item = OperatorUid> + '_ {
         self.vertices.iter().flat_map(|vertex| {

@@ -157,6 +157,9 @@ registry! {
     PausedRecordsSkipped = "paused-records-skipped",
         "a split that watermark alignment paused is resumed one record too late",
         ["C2", "R1"], "made up for watermark alignment", Planted;
+    PendingNeverExpires = "pending-never-expires",
+        "a checkpoint that is pending for too long is not given up, and none is triggered beside it",
+        ["K1"], "made up for K1", Planted;
     AssignedInSnapshot = "assigned-in-snapshot",
         "a split assigned inside snapshot_state is filed behind the checkpoint whose barrier follows it",
         ["C1", "S1", "R1", "S5"], "FACT 36", Quirk;

@@ -213,7 +213,8 @@ fn is_stopped(stop: Option<Stop<'_>>, world_steps: u64) -> bool {
 
 /// What the checkers say once nothing more comes; the first violation of all counts.
 fn last_word(world: &mut World, stop: RunStop) -> Option<Outcome> {
-    let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at: world.judge().last()? };
+    let (at, now_ns) = (world.judge().last()?, world.now_ns());
+    let end = RunEnd { job_ended: world.judge().job_result().cloned(), stop, at, now_ns };
     world.judge_mut().finish(&end);
     world.judge().violation().cloned().map(Outcome::Violated)
 }

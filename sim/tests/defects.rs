@@ -78,6 +78,7 @@ defects! {
     announcements_end_at_restart = "announcements-end-at-restart";
     announcements_end_at_no_more_splits = "announcements-end-at-no-more-splits";
     paused_records_skipped = "paused-records-skipped";
+    pending_never_expires = "pending-never-expires";
 }
 
 #[test]

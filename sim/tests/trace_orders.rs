@@ -23,7 +23,8 @@ fn verdict(scenario: &Scenario, events: &[Event], result: Option<JobResult>) -> 
     let mut checkers = Checkers::new(&scenario.setup());
     let observed = events.iter().try_for_each(|event| checkers.observe(event));
     let last = events.last().expect("a run tells events");
-    let end = RunEnd { job_ended: result, stop: RunStop::Quiescent, at: Moment::from(&last.header) };
+    let (at, now_ns) = (Moment::from(&last.header), last.header.virtual_time_ns);
+    let end = RunEnd { job_ended: result, stop: RunStop::Quiescent, at, now_ns };
     observed
         .and_then(|()| checkers.finish(&end))
         .err()

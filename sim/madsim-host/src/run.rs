@@ -195,7 +195,8 @@ fn outcome(scenario: &Scenario, court: &mut Court, counts: Counts) -> Outcome {
     let Some(at) = court.judge().last() else {
         return Outcome::Deadlocked { waiting };
     };
-    let end = RunEnd { job_ended: result.clone(), stop, at };
+    let now_ns = counts.virtual_time_ns.max(at.virtual_time_ns);
+    let end = RunEnd { job_ended: result.clone(), stop, at, now_ns };
     court.judge_mut().finish(&end);
     if let Some(violation) = court.judge().violation() {
         return Outcome::Violated(violation.clone());

@@ -165,16 +165,9 @@ impl Scenario {
 
     /// The longest that anything may take by itself: a job that is silent for less than this is not stuck.
     fn slowest_ns(&self) -> u64 {
-        let (job, faults) = (&self.job, &self.faults);
-        let tasks = job.vertices.iter().flat_map(|vertex| {
-            let period_ns = vertex.task.alignment.map_or(0, |alignment| alignment.period_ns);
-            [vertex.task.store_timeout_ns, vertex.task.record_interval_ns, stall_ns(vertex), period_ns]
-        });
+        let faults = &self.faults;
         let delays = [
-            job.restart.longest_delay_ns(),
-            job.heartbeat.timeout_ns,
-            job.checkpointing
-                .map_or(0, |checkpointing| checkpointing.timeout_ns.max(checkpointing.interval_ns)),
+            self.job.longest_delay_ns(),
             faults.down_time_max_ns,
             faults.partition_max_ns,
             faults.spike_max_ns,
@@ -182,7 +175,7 @@ impl Scenario {
             self.resubmission.map_or(0, |resubmission| resubmission.pause_ns.max(resubmission.delay_ns)),
             self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns),
         ];
-        delays.into_iter().chain(tasks).max().unwrap_or(0)
+        delays.into_iter().max().unwrap_or(0)
     }
 
     fn validate_surroundings(&self) -> Result<(), ScenarioError> {
@@ -289,10 +282,6 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
         return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
     }
     Ok(())
-}
-
-fn stall_ns(vertex: &VertexConfig) -> u64 {
-    vertex.task.stall.map_or(0, |stall| stall.for_ns)
 }
 
 /// So many messages one after the other a checkpoint may take: the counter's raise, the coordinator's snapshot, the
