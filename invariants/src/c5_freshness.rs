@@ -13,6 +13,7 @@ use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::lineage::Lineage;
 use crate::transaction_names::TransactionNames;
+use crate::untimed::Untimed;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, TransactionName};
@@ -34,14 +35,16 @@ pub struct Freshness {
     /// Whether a subtask may leave before it hears of a completion (FACT 97).
     leaves_early: bool,
     broken: bool,
-    healed_ns: Option<u64>,
+    healed_ns: Untimed<Option<u64>>,
     /// From here on nothing is owed.
-    over_ns: Option<u64>,
+    over_ns: Untimed<Option<u64>>,
     visible: TransactionNames,
-    covered: BTreeMap<TransactionName, Covered>,
+    covered: Untimed<BTreeMap<TransactionName, Covered>>,
+    /// How many were visible in time.
+    in_time: Untimed<u64>,
     /// When checkpoints completed, and when tasks were deployed.
-    completed_ns: Vec<u64>,
-    deployed_ns: Vec<u64>,
+    completed_ns: Untimed<Vec<u64>>,
+    deployed_ns: Untimed<Vec<u64>>,
     lineage: Lineage,
 }
 
@@ -54,12 +57,13 @@ impl Freshness {
             within_ns: setup.visible_within_ns,
             leaves_early: !setup.promise.input.after_tasks_finish,
             broken: false,
-            healed_ns: None,
-            over_ns: None,
+            healed_ns: Untimed(None),
+            over_ns: Untimed(None),
             visible: TransactionNames::default(),
-            covered: BTreeMap::new(),
-            completed_ns: Vec::new(),
-            deployed_ns: Vec::new(),
+            covered: Untimed(BTreeMap::new()),
+            in_time: Untimed(0),
+            completed_ns: Untimed(Vec::new()),
+            deployed_ns: Untimed(Vec::new()),
             lineage: Lineage::new(setup),
         }
     }
@@ -69,7 +73,7 @@ impl Freshness {
         let Some(covered) = self.covered.get_mut(&name) else { return };
         if now_ns <= covered.since_ns.saturating_add(self.within_ns) {
             self.covered.remove(&name);
-            self.docket.judged();
+            *self.in_time += 1;
         } else {
             covered.visible_ns.get_or_insert(now_ns);
         }
@@ -84,13 +88,13 @@ impl Freshness {
 
     /// From when on its visibility was owed; `None` when it never was.
     fn due_ns(&self, covered: &Covered, until_ns: u64) -> Option<u64> {
-        let healed_ns = if self.broken { self.healed_ns? } else { 0 };
+        let healed_ns = if self.broken { (*self.healed_ns)? } else { 0 };
         let due_ns = if covered.since_ns >= healed_ns {
             covered.since_ns
         } else {
             // Its notice may have been lost: the next one is not.
             let later =
-                self.completed_ns.iter().chain(&self.deployed_ns).filter(|at_ns| **at_ns >= healed_ns);
+                self.completed_ns.iter().chain(self.deployed_ns.iter()).filter(|at_ns| **at_ns >= healed_ns);
             later.copied().min()?
         };
         let restarts = self.deployed_ns.iter().filter(|at_ns| **at_ns <= until_ns);
@@ -132,13 +136,13 @@ impl Checker for Freshness {
             }
             EventKind::TaskDeployed { .. } => self.deployed_ns.push(now_ns),
             EventKind::FaultInjected { .. } => self.broken = true,
-            EventKind::Healed => self.healed_ns = Some(now_ns),
+            EventKind::Healed => *self.healed_ns = Some(now_ns),
             EventKind::EndOfInput if !self.leaves_early => {}
             EventKind::EndOfInput | EventKind::JobEnded { .. } => {
-                self.over_ns = Some(self.over_ns.map_or(now_ns, |over_ns| over_ns.min(now_ns)));
+                *self.over_ns = Some(self.over_ns.map_or(now_ns, |over_ns| over_ns.min(now_ns)));
             }
             // The job goes on, and its restart is what counts.
-            EventKind::JobSubmitted { .. } => self.over_ns = None,
+            EventKind::JobSubmitted { .. } => *self.over_ns = None,
             _ => {}
         }
         Ok(())
@@ -148,8 +152,9 @@ impl Checker for Freshness {
         if !self.docket.is_open() {
             return Ok(());
         }
+        self.docket.judged_times(*self.in_time);
         let over_ns = self.over_ns.unwrap_or(end.at.virtual_time_ns);
-        for (name, covered) in &self.covered {
+        for (name, covered) in self.covered.iter() {
             let until_ns = covered.visible_ns.unwrap_or(u64::MAX).min(over_ns);
             let Some(due_ns) = self.due_ns(covered, until_ns) else { continue };
             self.docket.judged();

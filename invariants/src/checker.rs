@@ -141,6 +141,11 @@ impl Docket {
         self.count += 1;
     }
 
+    /// So many more.
+    pub const fn judged_times(&mut self, count: u64) {
+        self.count += count;
+    }
+
     /// As the checker's answer.
     #[must_use]
     pub fn judgement(&self) -> Judgement {

@@ -11,6 +11,7 @@ use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
+use crate::untimed::Untimed;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, SubtaskId};
@@ -33,11 +34,11 @@ pub struct CheckpointsGoOn {
     /// What the job master knows of each subtask's current execution.
     states: Table<Option<ExecutionState>>,
     /// Virtual time of the last thing that excuses a silence.
-    excused_ns: u64,
+    excused_ns: Untimed<u64>,
     /// Virtual time of the healing, or of the last completion after it.
-    completed_ns: u64,
+    completed_ns: Untimed<u64>,
     /// Virtual times of the last failovers, latest first.
-    failovers_ns: Vec<u64>,
+    failovers_ns: Untimed<Vec<u64>>,
     triggered: Option<CheckpointId>,
     completed: Option<CheckpointId>,
     aborted: Option<(CheckpointId, String)>,
@@ -53,9 +54,9 @@ impl CheckpointsGoOn {
             broken: false,
             healed: false,
             states: Table::default(),
-            excused_ns: 0,
-            completed_ns: 0,
-            failovers_ns: Vec::new(),
+            excused_ns: Untimed(0),
+            completed_ns: Untimed(0),
+            failovers_ns: Untimed(Vec::new()),
             triggered: None,
             completed: None,
             aborted: None,
@@ -96,7 +97,7 @@ impl CheckpointsGoOn {
 
     fn broken_at(&self, end: &RunEnd) -> Option<Violation> {
         let (subject, why) = self.blame();
-        let silent_ns = end.now_ns.saturating_sub(self.excused_ns);
+        let silent_ns = end.now_ns.saturating_sub(*self.excused_ns);
         let sentence = if self.is_able() && silent_ns > self.bound_ns {
             format!(
                 "no checkpoint has completed for {} ms though every task runs, and the longest delay is {} ms: {why}",
@@ -106,7 +107,7 @@ impl CheckpointsGoOn {
         } else if self.goes_round(end) {
             format!(
                 "the job failed over again and again, and no checkpoint has completed for {} s: {why}",
-                end.now_ns.saturating_sub(self.completed_ns) / 1_000_000_000
+                end.now_ns.saturating_sub(*self.completed_ns) / 1_000_000_000
             )
         } else {
             return None;
@@ -115,9 +116,9 @@ impl CheckpointsGoOn {
     }
 
     fn goes_round(&self, end: &RunEnd) -> bool {
-        let silent_ns = end.now_ns.saturating_sub(self.completed_ns);
+        let silent_ns = end.now_ns.saturating_sub(*self.completed_ns);
         let oldest_ns = self.failovers_ns.get(LOOP_FAILOVERS - 1);
-        silent_ns > LOOP_NS.max(self.bound_ns) && oldest_ns.is_some_and(|at_ns| *at_ns > self.completed_ns)
+        silent_ns > LOOP_NS.max(self.bound_ns) && oldest_ns.is_some_and(|at_ns| *at_ns > *self.completed_ns)
     }
 }
 
@@ -159,11 +160,11 @@ impl Checker for CheckpointsGoOn {
             }
             EventKind::Healed => {
                 self.healed = true;
-                self.completed_ns = self.completed_ns.max(at_ns);
+                *self.completed_ns = self.completed_ns.max(at_ns);
             }
             EventKind::CheckpointCompleted { checkpoint, .. } => {
                 self.completed = self.completed.max(Some(*checkpoint));
-                self.completed_ns = self.completed_ns.max(at_ns);
+                *self.completed_ns = self.completed_ns.max(at_ns);
             }
             EventKind::TaskDeployed { attempt, .. } => {
                 self.changed(attempt.subtask_id(), ExecutionState::Deploying);
@@ -175,7 +176,7 @@ impl Checker for CheckpointsGoOn {
             | EventKind::SavepointStored { .. } => {}
             _ => return Ok(()),
         }
-        self.excused_ns = self.excused_ns.max(at_ns);
+        *self.excused_ns = self.excused_ns.max(at_ns);
         Ok(())
     }
 

@@ -44,6 +44,7 @@ mod table;
 #[doc(hidden)]
 pub mod testing;
 mod transaction_names;
+mod untimed;
 pub mod violation;
 
 pub use checker::{Checker, Docket, Judgement, RunEnd, RunSetup, RunStop};

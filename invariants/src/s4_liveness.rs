@@ -10,6 +10,7 @@ use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::table::Table;
+use crate::untimed::Untimed;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{ActorId, SubtaskId, SubtaskIndex};
@@ -27,7 +28,7 @@ pub struct Liveness {
     broken: bool,
     healed: bool,
     /// Virtual time of the last thing reached for good, or of the healing.
-    reached_at_ns: u64,
+    reached_at_ns: Untimed<u64>,
     /// What the job master knows of each subtask's current execution.
     states: Table<Option<ExecutionState>>,
     /// Who waits for its watermark group: what its reader has reached and what is allowed, in milliseconds.
@@ -43,7 +44,7 @@ impl Liveness {
             bounded: setup.config.vertices.iter().all(|vertex| vertex.source.bounded),
             broken: false,
             healed: false,
-            reached_at_ns: 0,
+            reached_at_ns: Untimed(0),
             states: Table::default(),
             aligning: Table::default(),
         }
@@ -113,11 +114,11 @@ impl Checker for Liveness {
             EventKind::FaultInjected { .. } => self.broken = true,
             EventKind::Healed => {
                 self.healed = true;
-                self.reached_at_ns = event.header.virtual_time_ns;
+                *self.reached_at_ns = event.header.virtual_time_ns;
             }
             EventKind::BecameVisible { .. }
             | EventKind::CheckpointCompleted { .. }
-            | EventKind::SplitFinished { .. } => self.reached_at_ns = event.header.virtual_time_ns,
+            | EventKind::SplitFinished { .. } => *self.reached_at_ns = event.header.virtual_time_ns,
             _ => {}
         }
         Ok(())
@@ -127,7 +128,7 @@ impl Checker for Liveness {
         let must_end = self.bounded && (self.healed || !self.broken);
         let is_final = match end.stop {
             RunStop::Quiescent => true,
-            RunStop::VirtualTimeout => end.at.virtual_time_ns >= self.reached_at_ns + PATIENCE_NS,
+            RunStop::VirtualTimeout => end.at.virtual_time_ns >= *self.reached_at_ns + PATIENCE_NS,
             RunStop::StepLimit | RunStop::Stopped => false,
         };
         if !self.docket.is_open() || !must_end || (end.job_ended.is_none() && !is_final) {
