@@ -15,7 +15,7 @@ use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{CommitOutcome, Event, EventKind, Header};
 use splitrace_runtime::ids::*;
-use splitrace_runtime::message::JobResult;
+use splitrace_runtime::message::{ExecutionState, JobResult};
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,9 @@ pub struct NoLoss {
     /// Committables that another subtask than their writer restored.
     moved: BTreeMap<TransactionName, SubtaskId>,
     lineage: Lineage,
+    /// Where no last checkpoint comes after the end of input: the subtasks that left, whether or not they had heard of all
+    /// that is complete (FACT 97). `None` where each waits for the last one.
+    left: Option<Table<bool>>,
 }
 
 impl NoLoss {
@@ -73,6 +76,7 @@ impl NoLoss {
             owed: Table::default(),
             moved: BTreeMap::new(),
             lineage: Lineage::new(setup),
+            left: (!setup.promise.input.after_tasks_finish).then(Table::default),
         }
     }
 
@@ -112,7 +116,20 @@ impl NoLoss {
         }
     }
 
+    /// A subtask finished, or a new execution of it begins. Who has left commits nothing any more.
+    fn leave(&mut self, subtask: SubtaskId, has_left: bool) {
+        let Some(left) = &mut self.left else { return };
+        *left.subtask_mut(subtask) = has_left;
+        if has_left {
+            self.owed.subtask_mut(subtask).clear();
+        }
+    }
+
     fn owe(&mut self, checkpoint: CheckpointId, name: TransactionName) {
+        let committer = self.committer_of(name);
+        if self.left.as_ref().and_then(|left| left.subtask(committer)).is_some_and(|has_left| *has_left) {
+            return;
+        }
         let owed = self.owed.subtask_mut(self.committer_of(name));
         if !self.visible.contains(name) && owed.iter().all(|held| held.name != name) {
             owed.push(Owed { name, since: checkpoint, dealt_by: LeaderEpoch(0), maybe: Vec::new() });
@@ -155,6 +172,8 @@ impl Checker for NoLoss {
         Kind::CommitsSettled,
         Kind::FailoverStarted,
         Kind::ProcessCrashed,
+        Kind::TaskDeployed,
+        Kind::TaskEnded,
     ])
     .with(Lineage::READS);
 
@@ -182,6 +201,12 @@ impl Checker for NoLoss {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 contents.committables.iter().for_each(|(name, _)| self.owe(*checkpoint, *name));
             }
+            EventKind::TaskEnded { state: ExecutionState::Finished, .. } => {
+                if let Some((attempt, _)) = task_of(&event.header) {
+                    self.leave(attempt.subtask_id(), true);
+                }
+            }
+            EventKind::TaskDeployed { attempt, .. } => self.leave(attempt.subtask_id(), false),
             EventKind::StateRedistributed { committables, .. } => {
                 self.redistribute(event.header.leader_epoch, committables);
             }

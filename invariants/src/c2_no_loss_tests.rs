@@ -138,3 +138,21 @@ fn what_was_dealt_is_owed_by_the_job_to_which_it_was_dealt() {
     settle_under(&mut history, 2);
     assert_eq!(judge(&history, false).unwrap_err().subject, Subject::Transaction(name(0, 1)));
 }
+
+/// Without a last checkpoint a subtask leaves whether or not it has heard of the completion, in either order of the two.
+#[test]
+fn who_left_without_a_last_checkpoint_owes_nothing_more() {
+    let ended = EventKind::TaskEnded { state: ExecutionState::Finished, cause: None };
+    let mut left_after = covered();
+    left_after.task(0, attempt(0, 0), ended.clone());
+    let mut left_before = History::new();
+    left_before.task(0, attempt(0, 0), ended);
+    left_before.completed(1, contents(&[], &[], &[(name(0, 1), [range(0, 0, 4)].into_iter().collect())]));
+    for mut history in [left_after, left_before] {
+        settle(&mut history, 1, 1);
+        assert!(judge(&history, false).is_err(), "with a last checkpoint it would have waited");
+        let mut setup = setup();
+        setup.promise.input.after_tasks_finish = false;
+        assert_eq!(judge_with(&setup, &history, false), Ok(()));
+    }
+}

@@ -129,10 +129,10 @@ impl Checker for Freshness {
                 self.completed_ns.push(now_ns);
                 contents.committables.iter().for_each(|(name, _)| self.cover(*name, *checkpoint, now_ns));
             }
-            EventKind::BecameVisible { transaction, epoch, .. } => {
-                if !self.lineage.leaves_behind(*transaction, *epoch) {
-                    self.show(*transaction, now_ns);
-                }
+            EventKind::BecameVisible { transaction, epoch, .. }
+                if !self.lineage.leaves_behind(*transaction, *epoch) =>
+            {
+                self.show(*transaction, now_ns);
             }
             EventKind::TaskDeployed { .. } => self.deployed_ns.push(now_ns),
             EventKind::FaultInjected { .. } => self.broken = true,

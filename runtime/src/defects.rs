@@ -138,7 +138,7 @@ registry! {
         ["R1", "C1", "C2"], "made up for R1 (cf. at-least-once mode)", Planted;
     EndedChannelOwesBarrier = "ended-channel-owes-barrier",
         "the barrier of a channel that has ended is waited for",
-        ["S4"], "made up for S4", Planted;
+        ["S4", "K1"], "made up for S4", Planted;
     RegionIgnoresExchange = "region-ignores-exchange",
         "a task fails over alone, without those that an exchange connects with it",
         ["S4"], "made up for S4 (cf. FACT 48)", Planted;
