@@ -26,9 +26,6 @@ use crate::violation::Violation;
 use splitrace_runtime::event::Event;
 use std::hash::Hasher;
 
-/// Why an invariant without a checker is not judged, whatever the promise says of it.
-pub const NO_CHECKER: &str = "it has no checker yet";
-
 /// Every checker that is built, D1 excepted: that one compares two runs.
 #[derive(Clone, Debug)]
 pub struct Checkers {

@@ -20,7 +20,6 @@ use crate::story::Story;
 use crate::timeline::Rows;
 use serde::Serialize;
 use splitrace_invariants::Judgement;
-use splitrace_invariants::checkers::NO_CHECKER;
 use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
@@ -140,10 +139,7 @@ pub fn promise_line(report: &RunReport) -> String {
 /// What the promise of a scenario says, line by line.
 #[must_use]
 pub fn promise_lines(scenario: &Scenario) -> Vec<String> {
-    let line = |(code, level): (Code, Level)| {
-        let judged = if code.has_checker() { String::new() } else { format!(" (not judged: {NO_CHECKER})") };
-        format!("{code} ({}): {level}{judged}", code.title())
-    };
+    let line = |(code, level): (Code, Level)| format!("{code} ({}): {level}", code.title());
     scenario.promise().levels().map(line).collect()
 }
 
