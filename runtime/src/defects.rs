@@ -184,6 +184,9 @@ registry! {
     SplitToFinishedTaskLost = "split-to-finished-task-lost",
         "a split that is sent to a task which has finished is lost: its reader stays registered, and nobody fails over",
         ["S1", "S4", "C2", "R1"], "FACTS 19, 46", Quirk;
+    AnnouncedNumberNotStored = "announced-number-not-stored",
+        "a committer's state holds how many committables came in place of how many were announced",
+        ["C2"], "FACT 77", Quirk;
 }
 
 /// Which quirks a run has.

@@ -42,8 +42,9 @@ mod user_code;
 
 pub use checkpointing::CheckpointProgress;
 pub use committable_collector::{
-    CheckpointCommittables, CollectedRequest, CommittableCollector, CommittableMessage, CommittableSummary,
-    CommittableWithLineage, RequestState,
+    CheckpointCommit, CheckpointCommittableManager, CollectedRequest, CommitStep, CommittableCollector,
+    CommittableError, CommittableMessage, CommittableSummary, CommittableWithLineage, END_OF_INPUT,
+    SubtaskCommittableManager,
 };
 pub use committer_operator::{CommitProgress, CommitterOperator};
 pub use coordinated_operator::CoordinatedOperator;
@@ -323,8 +324,8 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     };
     let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
     let writer = SinkWriterOperator::new(writer);
-    let committer = CommitterOperator::new(committer, config.commit_retries_max);
-    (head, Tail::Sink(Sink { writer, committer }))
+    let committer = CommitterOperator::new(committer, config.commit_retries_max, defects);
+    (head, Tail::Sink(Box::new(Sink { writer, committer })))
 }
 
 impl Actor for Task {

@@ -10,6 +10,8 @@
 //! written as they happen, in the order of the recordings, and an operation costs a few microseconds.
 
 mod answer;
+mod collector;
+mod committables;
 mod component;
 mod holder;
 mod operation;
@@ -26,6 +28,7 @@ use std::collections::BTreeMap;
 /// A new instance of a component, or `None` when there is none of that name.
 fn new_component(name: &str) -> Option<Box<dyn Component>> {
     match name {
+        "collector" => Some(Box::new(collector::CollectorComponent::default())),
         "reader" => Some(Box::new(reader::ReaderComponent::default())),
         "holder" => Some(Box::new(holder::HolderComponent::default())),
         "tracker" => Some(Box::new(tracker::TrackerComponent::default())),

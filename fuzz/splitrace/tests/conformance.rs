@@ -29,4 +29,6 @@ recorded! {
     source_by_hand: "ops-05-source", 53;
     source_with_checkpoints_by_hand: "ops-06-source-ckpt", 69;
     source_with_failures_by_hand: "ops-07-source-more", 96;
+    collector_at_random: "collector", 4953;
+    collector_by_hand: "ops-08-collector", 104;
 }

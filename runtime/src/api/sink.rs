@@ -16,11 +16,11 @@ mod port;
 mod state;
 
 pub use adapter::{CommitterAdapter, WriterAdapter};
-pub use commit_request::{CommitRequest, CommitSignal};
+pub use commit_request::{CommitRequest, CommitRequestState, CommitSignal};
 pub use port::{CommittablePayload, CommitterPort, PreparedCommit, PreparedCommittable, WriterPort};
 pub use state::{
-    HeldCommittable, SinkStateError, committables_held, decode_committer_state, encode_committer_state,
-    encode_writer_state, writer_records_held,
+    HeldCheckpoint, HeldRequest, HeldSubtask, SinkStateError, committables_held, decode_committer_state,
+    encode_committer_state, encode_writer_state, writer_records_held,
 };
 
 use crate::ids::{CheckpointId, SubtaskId, TransactionName};

@@ -9,7 +9,7 @@
 //! then nobody could say where a split went before it was read.
 
 use crate::api::sink::{
-    decode_committer_state, encode_committer_state, encode_writer_state, writer_records_held,
+    HeldCheckpoint, decode_committer_state, encode_committer_state, encode_writer_state, writer_records_held,
 };
 use crate::api::source_state::{decode_reader_state, encode_reader_state, reader_splits_held};
 use crate::checkpointing::contents::ContentsError;
@@ -75,7 +75,7 @@ pub fn held_elsewhere(checkpoint: &CompletedCheckpoint, writer: SubtaskId) -> Ve
 
 fn transactions(snapshot: &TaskSnapshot) -> Result<Vec<TransactionName>, crate::api::sink::SinkStateError> {
     let held = decode_committer_state(&snapshot.committer)?;
-    Ok(held.into_iter().map(|held| held.payload.transaction).collect())
+    Ok(held.iter().flat_map(HeldCheckpoint::pending).map(|held| held.payload.transaction).collect())
 }
 
 fn parts(checkpoint: &CompletedCheckpoint, vertex: OperatorUid) -> impl Iterator<Item = &SubtaskState> {
@@ -105,8 +105,7 @@ fn deal_vertex(
     let count = vertex.parallelism as usize;
     let shares = chunks(splits, count).into_iter().zip(chunks(committers, count)).zip(chunks(writers, count));
     let states = shares.zip(0..).map(|(((splits, committers), writers), index)| {
-        let committables: Vec<_> = committers.into_iter().flatten().collect();
-        let held = committables.iter().map(|held| (held.checkpoint, held.retries, &held.payload));
+        let held = committers.into_iter().flatten();
         let mut records = crate::records::RecordRanges::new();
         for held in &writers {
             let twice = records.extend(held);

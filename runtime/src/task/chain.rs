@@ -18,8 +18,8 @@ pub(super) enum Head {
 /// Where they go.
 #[derive(Clone, Hash, Debug)]
 pub(super) enum Tail {
-    /// Writer and committer.
-    Sink(Sink),
+    /// Writer and committer; with all that they hold they are far larger than channels.
+    Sink(Box<Sink>),
     /// Channels.
     Channels(RecordWriter),
 }

@@ -222,14 +222,17 @@ impl Task {
         );
         outbox.emit(EventKind::TransactionPrepared { transaction, records: records.clone(), end_of_input });
         self.user_code.prepared(&records, outbox)?;
+        let subtask = self.descriptor.attempt.subtask;
         let committer = &mut self.tail.sink_mut().committer;
         committer.process(CommittableMessage::Summary(CommittableSummary {
-            subtask: self.descriptor.attempt.subtask,
+            subtask,
+            number_of_subtasks: self.descriptor.parallelism,
             checkpoint,
             committables: committables.len() as u32,
+            failed: 0,
         }))?;
         for committable in committables {
-            let message = CommittableWithLineage { committable, checkpoint };
+            let message = CommittableWithLineage { committable, checkpoint, subtask };
             committer.process(CommittableMessage::Committable(message))?;
         }
         Ok(())
@@ -248,7 +251,8 @@ impl Task {
         if let Some(operator) = &self.coordinated {
             snapshot.coordinated = operator.snapshot_state();
         }
-        if let Tail::Sink(Sink { writer, committer }) = &mut self.tail {
+        if let Tail::Sink(sink) = &mut self.tail {
+            let Sink { writer, committer } = sink.as_mut();
             debug_assert!(writer.is_idle(), "nothing of the writer is under way at the barrier");
             snapshot.writer = writer.snapshot_state(checkpoint);
             snapshot.committer = committer.snapshot_state();

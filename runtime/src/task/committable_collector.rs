@@ -1,150 +1,128 @@
-//! Committables by checkpoint, as one subtask's committer collects them (FACT 64-68).
+//! Committables by checkpoint and subtask, as a committer collects them (FACTS 64-77).
+//!
+//! ```text
+//! CommittableCollector ─ by checkpoint ▶ CheckpointCommittableManager ─ by subtask ▶ SubtaskCommittableManager ▶ requests
+//! ```
+//! The collector neither knows the committer nor waits: a commit is a [`CheckpointCommit`] that says when the next call is
+//! due, and the operator around it calls and hears the answers. Subtasks are kept in their order, where Flink's hash maps
+//! keep small numbers in theirs.
 
-use super::task_error::TaskError;
-use crate::api::sink::PreparedCommittable;
-use crate::ids::{CallId, CheckpointId, SubtaskIndex};
+mod checkpoint;
+mod commit;
+mod error;
+mod message;
+mod subtask;
+#[cfg(test)]
+mod tests;
+
+pub use checkpoint::CheckpointCommittableManager;
+pub use commit::{CheckpointCommit, CommitStep};
+pub use error::CommittableError;
+pub use message::{CommittableMessage, CommittableSummary, CommittableWithLineage, END_OF_INPUT};
+pub use subtask::{CollectedRequest, SubtaskCommittableManager};
+
+use crate::api::sink::{CommittablePayload, SinkStateError, decode_committer_state, encode_committer_state};
+use crate::defects::DefectSet;
+use crate::ids::{CallId, CheckpointId};
 use crate::records::RecordRanges;
 
-/// What the writer tells before the committables of a checkpoint, also when there are none (FACT 59).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct CommittableSummary {
-    /// The subtask that announces.
-    pub subtask: SubtaskIndex,
-    /// The checkpoint it files them under.
-    pub checkpoint: CheckpointId,
-    /// How many will come.
-    pub committables: u32,
-}
-
-/// A committable with where it comes from.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct CommittableWithLineage {
-    /// The committable.
-    pub committable: PreparedCommittable,
-    /// The checkpoint it is filed under.
-    pub checkpoint: CheckpointId,
-}
-
-/// From the writer to the committer.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum CommittableMessage {
-    /// Comes first.
-    Summary(CommittableSummary),
-    /// One committable.
-    Committable(CommittableWithLineage),
-}
-
-/// Where a commit request stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RequestState {
-    /// Not asked yet in this commit.
-    Received,
-    /// Asked; no answer yet.
-    UnderWay(CallId),
-    /// To be asked again once the others of its round are answered.
-    Retry,
-    /// Committed, or dropped for a known reason.
-    Finished,
-}
-
-/// One committable with its fate.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct CollectedRequest {
-    /// What is to be committed.
-    pub committable: PreparedCommittable,
-    /// How many retry signals it has had (FACT 71).
-    pub retries: u32,
-    /// Where it stands.
-    pub state: RequestState,
-}
-
-/// The committables of one checkpoint.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct CheckpointCommittables {
-    /// The checkpoint.
-    pub checkpoint: CheckpointId,
-    /// How many were announced.
-    pub announced: u32,
-    /// Those that came.
-    pub requests: Vec<CollectedRequest>,
-}
-
-impl CheckpointCommittables {
-    /// Whether an answer is still due.
-    #[must_use]
-    pub fn is_under_way(&self) -> bool {
-        self.requests.iter().any(|request| matches!(request.state, RequestState::UnderWay(_)))
-    }
-
-    /// How many are neither committed nor dropped.
-    #[must_use]
-    pub fn unfinished(&self) -> usize {
-        self.requests.iter().filter(|request| request.state != RequestState::Finished).count()
-    }
-}
-
-/// All checkpoints that are not committed yet, ascending.
+/// All checkpoints that are not committed yet, ascending: Flink's `CommittableCollector`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CommittableCollector {
-    checkpoints: Vec<CheckpointCommittables>,
+    checkpoints: Vec<CheckpointCommittableManager>,
 }
 
 impl CommittableCollector {
-    /// Takes a message of the writer.
+    /// The collector that these bytes hold; `records` reads off a committable what its commit makes visible.
+    ///
+    /// The bytes may be those of several collectors, dealt to one subtask: what they hold of a checkpoint is merged.
+    ///
+    /// # Errors
+    /// When the bytes, or a committable in them, cannot be read.
+    pub fn from_bytes(
+        bytes: &[u8],
+        mut records: impl FnMut(&CommittablePayload) -> Result<RecordRanges, SinkStateError>,
+    ) -> Result<Self, SinkStateError> {
+        let mut collector = Self::default();
+        for held in decode_committer_state(bytes)? {
+            collector.merge_checkpoint(CheckpointCommittableManager::from_held(held, &mut records)?);
+        }
+        Ok(collector)
+    }
+
+    /// The collector as bytes: every request of every checkpoint, with its state and its retries.
+    #[must_use]
+    pub fn to_bytes(&self, defects: DefectSet) -> Vec<u8> {
+        encode_committer_state(self.checkpoints.iter().map(|checkpoint| checkpoint.held(defects)))
+    }
+
+    /// Takes a message of a writer.
     ///
     /// # Errors
     /// On a second summary for a checkpoint, a committable without its summary, or more than announced (FACT 64).
-    pub fn process(&mut self, message: CommittableMessage) -> Result<(), TaskError> {
+    pub fn add_message(&mut self, message: CommittableMessage) -> Result<(), CommittableError> {
         match message {
             CommittableMessage::Summary(summary) => {
-                let CommittableSummary { checkpoint, committables, .. } = summary;
-                let index = self.position(checkpoint);
-                if index.is_ok() {
-                    let cause = "a second summary";
-                    return Err(TaskError::CommittableContract { checkpoint, cause });
-                }
-                let entry =
-                    CheckpointCommittables { checkpoint, announced: committables, requests: Vec::new() };
-                self.checkpoints.insert(index.unwrap_or_else(|index| index), entry);
+                let index = self.position(summary.checkpoint).unwrap_or_else(|index| {
+                    self.checkpoints.insert(index, CheckpointCommittableManager::for_summary(&summary));
+                    index
+                });
+                self.checkpoints[index].add_summary(&summary)?;
             }
-            CommittableMessage::Committable(CommittableWithLineage { committable, checkpoint }) => {
-                let contract = |cause| TaskError::CommittableContract { checkpoint, cause };
-                let index = self.position(checkpoint).map_err(|_| contract("no summary came before"))?;
-                let entry = &mut self.checkpoints[index];
-                if entry.requests.len() as u32 >= entry.announced {
-                    return Err(contract("more than announced"));
-                }
-                let state = RequestState::Received;
-                entry.requests.push(CollectedRequest { committable, retries: 0, state });
+            CommittableMessage::Committable(CommittableWithLineage { committable, checkpoint, subtask }) => {
+                let index = self
+                    .position(checkpoint)
+                    .map_err(|_| CommittableError::UnknownCheckpoint { checkpoint, subtask })?;
+                self.checkpoints[index].add_committable(subtask, committable)?;
             }
         }
-        debug_assert!(self.checkpoints.is_sorted_by(|one, next| one.checkpoint < next.checkpoint));
+        debug_assert!(self.checkpoints.is_sorted_by(|one, next| one.checkpoint() < next.checkpoint()));
         Ok(())
     }
 
-    /// Puts a committable of a restored state in; what was announced is not in the state, so what is there counts as
-    /// all of it (FACT 77).
-    pub fn restore(&mut self, checkpoint: CheckpointId, committable: PreparedCommittable, retries: u32) {
-        let index = self.position(checkpoint).unwrap_or_else(|index| {
-            let entry = CheckpointCommittables { checkpoint, announced: 0, requests: Vec::new() };
-            self.checkpoints.insert(index, entry);
-            index
-        });
-        let entry = &mut self.checkpoints[index];
-        entry.announced += 1;
-        entry.requests.push(CollectedRequest { committable, retries, state: RequestState::Received });
-        debug_assert_eq!(entry.announced as usize, entry.requests.len());
+    /// Takes over what another collector holds. Of the same checkpoint and subtask, the announced numbers and the requests
+    /// are added (FACT 76).
+    pub fn merge(&mut self, other: Self) {
+        other.checkpoints.into_iter().for_each(|checkpoint| self.merge_checkpoint(checkpoint));
+    }
+
+    fn merge_checkpoint(&mut self, other: CheckpointCommittableManager) {
+        match self.position(other.checkpoint()) {
+            Ok(index) => self.checkpoints[index].merge(other),
+            Err(index) => self.checkpoints.insert(index, other),
+        }
+    }
+
+    /// The checkpoints up to this one, ascending.
+    #[must_use]
+    pub fn checkpoints_up_to(&self, up_to: CheckpointId) -> &[CheckpointCommittableManager] {
+        let count = self.checkpoints.partition_point(|entry| entry.checkpoint() <= up_to);
+        &self.checkpoints[..count]
     }
 
     /// The lowest checkpoint at or below `up_to`.
-    pub fn first_up_to(&mut self, up_to: CheckpointId) -> Option<&mut CheckpointCommittables> {
-        self.checkpoints.first_mut().filter(|entry| entry.checkpoint <= up_to)
+    pub fn first_up_to(&mut self, up_to: CheckpointId) -> Option<&mut CheckpointCommittableManager> {
+        self.checkpoints.first_mut().filter(|entry| entry.checkpoint() <= up_to)
     }
 
-    /// Removes the lowest checkpoint: all of it is settled.
-    pub fn remove_first(&mut self) {
-        let removed = self.checkpoints.remove(0);
-        debug_assert_eq!(removed.unfinished(), 0, "only what is settled leaves the state");
+    /// The committables of one checkpoint.
+    #[must_use]
+    pub fn checkpoint(&self, checkpoint: CheckpointId) -> Option<&CheckpointCommittableManager> {
+        self.position(checkpoint).ok().map(|index| &self.checkpoints[index])
+    }
+
+    /// The same, to be committed.
+    pub fn checkpoint_mut(&mut self, checkpoint: CheckpointId) -> Option<&mut CheckpointCommittableManager> {
+        let index = self.position(checkpoint).ok()?;
+        Some(&mut self.checkpoints[index])
+    }
+
+    /// Removes a checkpoint: all of it is settled.
+    pub fn remove(&mut self, checkpoint: CheckpointId) {
+        if let Ok(index) = self.position(checkpoint) {
+            let removed = self.checkpoints.remove(index);
+            debug_assert!(removed.is_finished(), "only what is settled leaves the state");
+        }
     }
 
     /// Forgets everything.
@@ -152,28 +130,37 @@ impl CommittableCollector {
         self.checkpoints.clear();
     }
 
-    /// The request that waits for this call.
-    pub fn awaiting(&mut self, call: CallId) -> Option<&mut CollectedRequest> {
-        // Only the lowest checkpoint is ever under way (FACT 67).
-        let entry = self.checkpoints.first_mut()?;
-        entry.requests.iter_mut().find(|request| request.state == RequestState::UnderWay(call))
+    /// Whether every request is committed or given up.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.checkpoints.iter().all(CheckpointCommittableManager::is_finished)
     }
 
-    /// The records of the request that waits for this call.
+    /// The request that waits for this call.
+    pub fn awaiting_mut(&mut self, call: CallId) -> Option<&mut CollectedRequest> {
+        // Only the lowest checkpoint is ever under way (FACT 67).
+        self.checkpoints.first_mut()?.requests_mut().find(|request| request.under_way == Some(call))
+    }
+
+    /// The same, to be looked at.
     #[must_use]
-    pub fn records_of(&self, call: CallId) -> Option<&RecordRanges> {
-        let entry = self.checkpoints.first()?;
-        let request = entry.requests.iter().find(|request| request.state == RequestState::UnderWay(call))?;
-        Some(&request.committable.records)
+    pub fn awaiting(&self, call: CallId) -> Option<&CollectedRequest> {
+        self.checkpoints.first()?.requests().find(|request| request.under_way == Some(call))
     }
 
     /// All checkpoints in order.
     #[must_use]
-    pub fn checkpoints(&self) -> &[CheckpointCommittables] {
+    pub fn checkpoints(&self) -> &[CheckpointCommittableManager] {
         &self.checkpoints
     }
 
+    /// Every request that is neither committed nor given up.
+    pub fn pending(&self) -> impl Iterator<Item = &CollectedRequest> {
+        let requests = self.checkpoints.iter().flat_map(CheckpointCommittableManager::requests);
+        requests.filter(|request| !request.state.is_final())
+    }
+
     fn position(&self, checkpoint: CheckpointId) -> Result<usize, usize> {
-        self.checkpoints.binary_search_by_key(&checkpoint, |entry| entry.checkpoint)
+        self.checkpoints.binary_search_by_key(&checkpoint, CheckpointCommittableManager::checkpoint)
     }
 }

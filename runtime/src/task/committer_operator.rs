@@ -1,18 +1,16 @@
 //! The committer behind its port: it collects by checkpoint and commits up to N once N is complete.
 //!
 //! A commit goes checkpoint by checkpoint, ascending. All unfinished requests of one checkpoint are asked together,
-//! and when all are answered those to be retried are asked again at once, at most `commit_retries_max` times (FACT
+//! and when all are answered those to be retried are asked again at once, see [`CheckpointCommit`] (FACT
 //! 67, 69). A committable leaves the state only when it is answered, so a task that dies while it commits again finds
 //! all of it in the restored checkpoint.
 
-use super::committable_collector::{CommittableCollector, CommittableMessage, RequestState};
+use super::committable_collector::{CheckpointCommit, CommitStep, CommittableCollector, CommittableMessage};
 use super::store_client::StoreClient;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::sink::{
-    CommitSignal, CommitterPort, HeldCommittable, PreparedCommittable, SinkIo, StoreAnswer,
-    decode_committer_state, encode_committer_state,
-};
+use crate::api::sink::{CommitSignal, CommitterPort, SinkIo, StoreAnswer};
+use crate::defects::DefectSet;
 use crate::event::{CommitOutcome, EventKind};
 use crate::ids::{CallId, CheckpointId, TransactionName};
 use crate::records::RecordRanges;
@@ -31,9 +29,8 @@ pub enum CommitProgress {
 struct Round {
     up_to: CheckpointId,
     recommit: bool,
-    /// How often the lowest checkpoint was asked again in this commit. Not in the state: a restored committable has
-    /// all its retries before it (FACT 69).
-    repeats: u32,
+    /// That of the lowest checkpoint.
+    commit: CheckpointCommit,
 }
 
 /// Flink's `CommitterOperator`.
@@ -42,15 +39,16 @@ pub struct CommitterOperator {
     committer: Box<dyn CommitterPort>,
     collector: CommittableCollector,
     retries_max: u32,
+    defects: DefectSet,
     round: Option<Round>,
 }
 
 impl CommitterOperator {
     /// Around this committer, with `retries_max` immediate retries.
     #[must_use]
-    pub fn new(committer: Box<dyn CommitterPort>, retries_max: u32) -> Self {
+    pub fn new(committer: Box<dyn CommitterPort>, retries_max: u32, defects: DefectSet) -> Self {
         let collector = CommittableCollector::default();
-        Self { committer, collector, retries_max, round: None }
+        Self { committer, collector, retries_max, defects, round: None }
     }
 
     /// Takes the state of a completed checkpoint.
@@ -59,10 +57,8 @@ impl CommitterOperator {
     /// When the bytes cannot be read.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), TaskError> {
         debug_assert!(self.collector.checkpoints().is_empty(), "restored before the writer exists (FACT 63)");
-        for HeldCommittable { checkpoint, retries, payload } in decode_committer_state(bytes)? {
-            let records = self.committer.records_held(&payload)?;
-            self.collector.restore(checkpoint, PreparedCommittable { payload, records }, retries);
-        }
+        let committer = &self.committer;
+        self.collector = CommittableCollector::from_bytes(bytes, |payload| committer.records_held(payload))?;
         Ok(())
     }
 
@@ -71,14 +67,10 @@ impl CommitterOperator {
         self.collector.clear();
     }
 
-    /// The transactions that it holds.
+    /// The transactions that it has still to commit.
     #[must_use]
     pub fn transactions(&self) -> Vec<TransactionName> {
-        let entries = self.collector.checkpoints().iter();
-        entries
-            .flat_map(|entry| &entry.requests)
-            .map(|request| request.committable.payload.transaction)
-            .collect()
+        self.collector.pending().map(|request| request.committable.payload.transaction).collect()
     }
 
     /// Takes a message of the writer.
@@ -87,7 +79,8 @@ impl CommitterOperator {
     /// When it breaks the contract of FACT 64.
     pub fn process(&mut self, message: CommittableMessage) -> Result<(), TaskError> {
         debug_assert!(self.round.is_none(), "the task waits while a commit is under way");
-        self.collector.process(message)
+        self.collector.add_message(message)?;
+        Ok(())
     }
 
     /// Commits everything up to a checkpoint; `recommit` when a restored one holds it.
@@ -102,14 +95,14 @@ impl CommitterOperator {
         outbox: &mut Outbox,
     ) -> Result<CommitProgress, TaskError> {
         debug_assert!(self.round.is_none(), "one commit at a time: the task waits for it");
-        self.round = Some(Round { up_to, recommit, repeats: 0 });
-        self.advance(store, outbox)
+        let round = Round { up_to, recommit, commit: CheckpointCommit::new(self.retries_max) };
+        self.advance(round, store, outbox)
     }
 
     /// The records of the commit that waits for this call; `None` when none does.
     #[must_use]
     pub fn records_of(&self, call: CallId) -> Option<&RecordRanges> {
-        self.collector.records_of(call)
+        self.collector.awaiting(call).map(|request| &request.committable.records)
     }
 
     /// The answer to a call that [`CommitterOperator::records_of`] knows, or none in time.
@@ -123,89 +116,74 @@ impl CommitterOperator {
         store: &mut StoreClient,
         outbox: &mut Outbox,
     ) -> Result<CommitProgress, TaskError> {
-        debug_assert!(self.round.is_some(), "an answer belongs to a commit");
-        let request = self.collector.awaiting(call).expect("the caller looked before");
+        let round = self.round.take().expect("an answer belongs to a commit");
+        let request = self.collector.awaiting_mut(call).expect("the caller looked before");
         let transaction = request.committable.payload.transaction;
         outbox.emit(EventKind::CommitAnswered { transaction, outcome: outcome(answer) });
         let payload = &mut request.committable.payload;
-        match self.committer.answered(payload, &mut request.retries, answer)? {
-            CommitSignal::Committed | CommitSignal::AlreadyCommitted => {
-                request.state = RequestState::Finished
-            }
-            CommitSignal::RetryLater => request.state = RequestState::Retry,
-            // Dropped in silence, as Flink does (FACT 73).
-            CommitSignal::FailedWithKnownReason(_) => request.state = RequestState::Finished,
-            CommitSignal::FailedWithUnknownReason(cause) => {
-                return Err(TaskError::CommitFailed { transaction, cause });
-            }
+        let signal = self.committer.answered(payload, &mut request.retries, answer)?;
+        request.signalled(&signal);
+        if let CommitSignal::FailedWithUnknownReason(cause) = signal {
+            return Err(TaskError::CommitFailed { transaction, cause });
         }
-        self.advance(store, outbox)
+        self.advance(round, store, outbox)
     }
 
     /// Its state: everything that is not known as committed.
     #[must_use]
     pub fn snapshot_state(&self) -> Vec<u8> {
         debug_assert!(self.round.is_none(), "no barrier passes while a commit is under way");
-        encode_committer_state(self.collector.checkpoints().iter().flat_map(|entry| {
-            let held = entry.requests.iter();
-            held.map(|request| (entry.checkpoint, request.retries, &request.committable.payload))
-        }))
+        self.collector.to_bytes(self.defects)
     }
 
     /// What it waits for, as a sentence's end.
     #[must_use]
     pub fn waiting_for(&self) -> Option<String> {
-        let entry = self.collector.checkpoints().first()?;
-        entry.requests.iter().find_map(|request| match request.state {
-            RequestState::UnderWay(call) => {
-                Some(format!("commit {} ({call})", request.committable.payload.transaction))
-            }
-            _ => None,
+        self.collector.pending().find_map(|request| {
+            let transaction = request.committable.payload.transaction;
+            request.under_way.map(|call| format!("commit {transaction} ({call})"))
         })
     }
 
     /// Goes on until an answer is due or everything is settled.
-    fn advance(&mut self, store: &mut StoreClient, outbox: &mut Outbox) -> Result<CommitProgress, TaskError> {
-        let mut round = self.round.expect("a commit is under way");
-        loop {
-            let Some(entry) = self.collector.first_up_to(round.up_to) else {
-                self.round = None;
-                return Ok(CommitProgress::Settled);
-            };
-            if entry.is_under_way() {
-                self.round = Some(round);
-                return Ok(CommitProgress::Waiting);
-            }
-            let received = entry.requests.len() as u32;
-            if received != entry.announced {
-                let (checkpoint, announced) = (entry.checkpoint, entry.announced);
-                return Err(TaskError::IncompleteBatch { checkpoint, announced, received });
-            }
-            let unfinished = entry.unfinished();
-            if unfinished == 0 {
-                self.collector.remove_first();
-                round.repeats = 0;
-                continue;
-            }
-            if entry.requests.iter().any(|request| request.state == RequestState::Retry) {
-                if round.repeats == self.retries_max {
-                    let retries = self.retries_max;
-                    return Err(TaskError::RetriesExhausted { count: unfinished, retries });
+    fn advance(
+        &mut self,
+        mut round: Round,
+        store: &mut StoreClient,
+        outbox: &mut Outbox,
+    ) -> Result<CommitProgress, TaskError> {
+        debug_assert!(self.round.is_none(), "whoever goes on took the round");
+        while let Some(checkpoint) = self.collector.first_up_to(round.up_to) {
+            match round.commit.advance(checkpoint)? {
+                CommitStep::Call { again } => self.call(round, again, store, outbox)?,
+                CommitStep::Wait => {
+                    self.round = Some(round);
+                    return Ok(CommitProgress::Waiting);
                 }
-                round.repeats += 1;
+                CommitStep::Done => {
+                    let settled = checkpoint.checkpoint();
+                    self.collector.remove(settled);
+                    round.commit = CheckpointCommit::new(self.retries_max);
+                }
             }
-            self.ask(round, store, outbox)?;
         }
+        Ok(CommitProgress::Settled)
     }
 
-    /// Asks for every unfinished request of the lowest checkpoint, together.
-    fn ask(&mut self, round: Round, store: &mut StoreClient, outbox: &mut Outbox) -> Result<(), TaskError> {
-        let entry = self.collector.first_up_to(round.up_to).expect("the caller looked before");
-        debug_assert!(!entry.is_under_way(), "the answers of one call come before the next");
-        for request in entry.requests.iter_mut().filter(|request| request.state != RequestState::Finished) {
+    /// Asks for everything that is pending of the lowest checkpoint, together.
+    fn call(
+        &mut self,
+        round: Round,
+        again: bool,
+        store: &mut StoreClient,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        let checkpoint = self.collector.first_up_to(round.up_to).expect("the caller looked before");
+        for request in checkpoint.pending_mut() {
+            debug_assert!(request.under_way.is_none(), "the answers of one call come before the next");
             let (payload, retries) = (&request.committable.payload, request.retries);
             let transaction = payload.transaction;
-            if request.state == RequestState::Retry {
+            if again {
                 outbox.emit(EventKind::CommitRetried { transaction, retries });
             }
             let mut io = SinkIo::default();
@@ -215,7 +193,7 @@ impl CommitterOperator {
             let records = request.committable.records.clone();
             let event =
                 EventKind::CommitRequested { transaction, records, retries, recommit: round.recommit };
-            request.state = RequestState::UnderWay(store.ask(call, Some(event), outbox));
+            request.under_way = Some(store.ask(call, Some(event), outbox));
         }
         Ok(())
     }

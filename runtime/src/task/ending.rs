@@ -12,16 +12,13 @@
 
 use super::Task;
 use super::chain::Tail;
+use super::committable_collector::END_OF_INPUT;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::defects::Defect;
 use crate::event::EventKind;
-use crate::ids::CheckpointId;
 use crate::message::{ChannelElement, ExecutionState, JobManagerMessage, Stream};
-
-/// What the committer commits at the end of the input without checkpoints (FACT 79).
-const EVERYTHING: CheckpointId = CheckpointId(u64::MAX);
 
 impl Task {
     /// The reader returned END_OF_INPUT, or the data of every channel has ended.
@@ -61,7 +58,7 @@ impl Task {
         let is_early =
             !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit);
         if is_early && matches!(self.tail, Tail::Sink(_)) {
-            return self.commit(EVERYTHING, None, outbox);
+            return self.commit(END_OF_INPUT, None, outbox);
         }
         // A drain: what was flushed goes into the savepoint that ends the job.
         if let Some(savepoint) = self.progress.stop {

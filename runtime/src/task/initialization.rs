@@ -24,10 +24,11 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Created, "a task initialises once");
         tracing::debug!(attempt = %self.descriptor.attempt, "task initialising");
         self.tell_state(ExecutionState::Initializing, outbox);
-        let Tail::Sink(Sink { committer, .. }) = &mut self.tail else {
+        let Tail::Sink(sink) = &mut self.tail else {
             self.status = TaskStatus::OpeningWriter;
             return self.start(outbox);
         };
+        let committer = &mut sink.committer;
         self.status = TaskStatus::Recommitting;
         let restored = self.progress.restored();
         outbox.emit(EventKind::CommitterCreated { restored });

@@ -1,5 +1,6 @@
 //! Why a task fails. Each of these ends its thread; the job master then fails the region over.
 
+use super::committable_collector::CommittableError;
 use super::source_operator::SourceOperatorError;
 use crate::api::sink::SinkStateError;
 use crate::api::source_state::StateError;
@@ -23,6 +24,8 @@ pub enum TaskError {
     /// Flink's `IOException` of the committer (FACT 69).
     #[error("Failed to commit {count} committables after {retries} retries")]
     RetriesExhausted {
+        /// Of which checkpoint.
+        checkpoint: CheckpointId,
         /// How many are left.
         count: usize,
         /// How many immediate retries there were.
@@ -36,24 +39,9 @@ pub enum TaskError {
         /// What the committer said.
         cause: String,
     },
-    /// Flink's `IllegalArgumentException` of an incomplete checkpoint (FACT 68).
-    #[error("Trying to commit incomplete batch of {checkpoint}: {received} of {announced} committables")]
-    IncompleteBatch {
-        /// The checkpoint.
-        checkpoint: CheckpointId,
-        /// How many the summary announced.
-        announced: u32,
-        /// How many came.
-        received: u32,
-    },
-    /// The committable collector was used against its contract (FACT 64).
-    #[error("committables of {checkpoint}: {cause}")]
-    CommittableContract {
-        /// The checkpoint.
-        checkpoint: CheckpointId,
-        /// How.
-        cause: &'static str,
-    },
+    /// The committable collector was used against its contract (FACTS 64, 68).
+    #[error(transparent)]
+    Committables(#[from] CommittableError),
     /// The savepoint that was to end the job was aborted; Flink's `Stop-with-savepoint failed.`
     #[error("Stop-with-savepoint failed: {0} was aborted")]
     StopFailed(CheckpointId),

@@ -1,5 +1,28 @@
 //! Flink's `CommitRequest`: a committable on its way, with the signals that a committer may give.
 
+use serde::{Deserialize, Serialize};
+
+/// Where a request stands; part of a committer's state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum CommitRequestState {
+    /// It came, or is being asked for.
+    Received,
+    /// To be asked for again.
+    Retry,
+    /// Given up.
+    Failed,
+    /// Visible.
+    Committed,
+}
+
+impl CommitRequestState {
+    /// Whether it is not asked for any more.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Failed | Self::Committed)
+    }
+}
+
 /// What a committer signalled for a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum CommitSignal {

@@ -3,15 +3,17 @@
 //! What the census reads comes from [`committables_held`] and [`writer_records_held`], which decode the *stored*
 //! bytes: a serialiser that loses a record is seen.
 
+use super::commit_request::CommitRequestState;
 use super::port::CommittablePayload;
 use crate::connectors::two_phase_sink;
 use crate::encoding::encode_onto;
-use crate::ids::{CheckpointId, TransactionName};
+use crate::ids::{CheckpointId, SubtaskIndex, TransactionName};
 use crate::records::RecordRanges;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The version of the committer's state.
-const COMMITTER_STATE_VERSION: u8 = 1;
+const COMMITTER_STATE_VERSION: u8 = 2;
 /// The version of the writer's state.
 const WRITER_STATE_VERSION: u8 = 1;
 /// Room for most states, so that encoding one allocates once.
@@ -38,53 +40,64 @@ pub enum SinkStateError {
     },
 }
 
-/// One committable in the committer's state (`streaming_committer_raw_states`, FACT 80).
+/// What a committer's state (`streaming_committer_raw_states`, FACT 80) holds of one checkpoint.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct HeldCommittable {
+pub struct HeldCheckpoint<'a> {
     /// The checkpoint under which the collector files it.
     pub checkpoint: CheckpointId,
-    /// How many retry signals it has had; kept across restarts (FACT 71).
-    pub retries: u32,
-    /// The committable.
-    pub payload: CommittablePayload,
+    /// How many subtasks are to announce.
+    pub number_of_subtasks: u32,
+    /// Those that have.
+    pub subtasks: Vec<HeldSubtask<'a>>,
 }
 
-#[cfg(test)]
-impl HeldCommittable {
-    /// As [`encode_committer_state`] takes it.
-    pub const fn parts(&self) -> (CheckpointId, u32, &CommittablePayload) {
-        (self.checkpoint, self.retries, &self.payload)
+/// What a subtask has announced, and what came.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HeldSubtask<'a> {
+    /// The subtask.
+    pub subtask: SubtaskIndex,
+    /// How many it has announced.
+    pub announced: u32,
+    /// Those that came, also when they are settled.
+    pub requests: Vec<HeldRequest<'a>>,
+}
+
+/// One committable. Nothing is copied to write it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HeldRequest<'a> {
+    /// How many retry signals it has had; kept across restarts (FACT 71).
+    pub retries: u32,
+    /// Where it stands.
+    pub state: CommitRequestState,
+    /// The committable.
+    pub payload: Cow<'a, CommittablePayload>,
+}
+
+impl<'a> HeldCheckpoint<'a> {
+    /// What is still to be committed.
+    pub fn pending(&self) -> impl Iterator<Item = &HeldRequest<'a>> {
+        let requests = self.subtasks.iter().flat_map(|subtask| &subtask.requests);
+        requests.filter(|request| !request.state.is_final())
     }
 }
 
-/// [`HeldCommittable`] as it is written: nothing is copied for it.
-#[derive(Serialize)]
-struct HeldReference<'a> {
-    checkpoint: CheckpointId,
-    retries: u32,
-    payload: &'a CommittablePayload,
-}
-
-/// [`HeldCommittable`] as it is looked into, field by field the same encoding: checkpoint, retries, transaction, version
-/// and the committable.
-type HeldBytes<'a> = (CheckpointId, u32, TransactionName, u32, &'a serde_bytes::Bytes);
+/// [`HeldCheckpoint`], [`HeldSubtask`] and [`HeldRequest`] as they are looked into, field by field the same encoding. Of a
+/// request: retries, state, transaction, version and the committable.
+type HeldCheckpointBytes<'a> = (CheckpointId, u32, Vec<(SubtaskIndex, u32, Vec<HeldRequestBytes<'a>>)>);
+type HeldRequestBytes<'a> = (u32, CommitRequestState, TransactionName, u32, &'a serde_bytes::Bytes);
 
 /// Encodes the committer's state.
 #[must_use]
-pub fn encode_committer_state<'a>(
-    held: impl Iterator<Item = (CheckpointId, u32, &'a CommittablePayload)>,
-) -> Vec<u8> {
-    let held = held.map(|(checkpoint, retries, payload)| HeldReference { checkpoint, retries, payload });
+pub fn encode_committer_state<'a>(held: impl Iterator<Item = HeldCheckpoint<'a>>) -> Vec<u8> {
     let held: Vec<_> = held.collect();
-    let held = held.as_slice();
-    if held.is_empty() { Vec::new() } else { encode(COMMITTER_STATE_VERSION, held) }
+    if held.is_empty() { Vec::new() } else { encode(COMMITTER_STATE_VERSION, &held) }
 }
 
 /// Decodes the committer's state.
 ///
 /// # Errors
 /// When the version is unknown or the bytes are damaged.
-pub fn decode_committer_state(bytes: &[u8]) -> Result<Vec<HeldCommittable>, SinkStateError> {
+pub fn decode_committer_state(bytes: &[u8]) -> Result<Vec<HeldCheckpoint<'static>>, SinkStateError> {
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
@@ -97,7 +110,7 @@ pub fn encode_writer_state(records: &RecordRanges) -> Vec<u8> {
     if records.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, records) }
 }
 
-/// The committables in a committer's stored state, with the records that each commit makes visible.
+/// The committables that a committer's stored state has still to commit, with the records that each commit makes visible.
 ///
 /// # Errors
 /// When the bytes cannot be read.
@@ -105,8 +118,11 @@ pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRan
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
-    let held: Vec<HeldBytes<'_>> = decode("committer state", COMMITTER_STATE_VERSION, bytes)?;
-    held.into_iter()
+    let held: Vec<HeldCheckpointBytes<'_>> = decode("committer state", COMMITTER_STATE_VERSION, bytes)?;
+    let requests =
+        held.into_iter().flat_map(|(_, _, subtasks)| subtasks).flat_map(|(_, _, requests)| requests);
+    requests
+        .filter(|(_, state, ..)| !state.is_final())
         .map(|(_, _, transaction, version, payload)| {
             Ok((transaction, two_phase_sink::records_held(version, payload)?))
         })
@@ -176,8 +192,12 @@ mod tests {
             let payload = CommittablePayload {
                 transaction: name, version: TwoPhaseCommittable::VERSION, bytes: committable.to_bytes(),
             };
-            let held = vec![HeldCommittable { checkpoint: CheckpointId(checkpoint), retries, payload }];
-            let bytes = encode_committer_state(held.iter().map(HeldCommittable::parts));
+            let request = |state| HeldRequest { retries, state, payload: Cow::Owned(payload.clone()) };
+            let requests = vec![request(CommitRequestState::Retry), request(CommitRequestState::Committed)];
+            let subtasks = vec![HeldSubtask { subtask: SubtaskIndex(2), announced: 2, requests }];
+            let checkpoint = CheckpointId(checkpoint);
+            let held = vec![HeldCheckpoint { checkpoint, number_of_subtasks: 3, subtasks }];
+            let bytes = encode_committer_state(held.iter().cloned());
             prop_assert_eq!(decode_committer_state(&bytes).unwrap(), held);
             prop_assert_eq!(committables_held(&bytes).unwrap(), vec![(name, ranges(&spans))]);
             let writer = encode_writer_state(&ranges(&spans));

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::api::sink::{
-    CommittablePayload, HeldCommittable, SinkCommittable, encode_committer_state, encode_writer_state,
+    CommitRequestState, CommittablePayload, HeldCheckpoint, HeldRequest, HeldSubtask, SinkCommittable,
+    encode_committer_state, encode_writer_state,
 };
 use crate::api::source_state::{EnumeratorState, encode_enumerator_state, encode_reader_state};
 use crate::config::*;
@@ -11,6 +12,7 @@ use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::message::{CheckpointKind, SplitPayload};
 use crate::records::{OffsetRange, RecordRanges, SplitPosition};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const SOURCE: OperatorUid = OperatorUid(0);
@@ -85,11 +87,14 @@ fn checkpoint() -> CompletedCheckpoint {
         version: TwoPhaseCommittable::VERSION,
         bytes: committable.to_bytes(),
     };
-    let held = HeldCommittable { checkpoint: CheckpointId(3), retries: 0, payload: payload_bytes };
+    let (state, payload_bytes) = (CommitRequestState::Received, Cow::Owned(payload_bytes));
+    let requests = vec![HeldRequest { retries: 0, state, payload: payload_bytes }];
+    let subtasks = vec![HeldSubtask { subtask: SubtaskIndex(0), announced: 1, requests }];
+    let held = HeldCheckpoint { checkpoint: CheckpointId(3), number_of_subtasks: 2, subtasks };
     let busy = TaskSnapshot {
         reader: encode_reader_state(&[payload(position(0, 7))]),
         writer: encode_writer_state(&ranges(5, 7)),
-        committer: encode_committer_state([held.parts()].into_iter()),
+        committer: encode_committer_state([held].into_iter()),
         coordinated: postcard::to_stdvec(&300_u64).unwrap(),
     };
     CompletedCheckpoint {
