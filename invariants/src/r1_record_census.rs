@@ -1,10 +1,11 @@
 //! R1: at every completed checkpoint every record below a split's restored position has exactly one carrier, and no
 //! record at or above it has one.
 //!
-//! The carriers are the visible ledger, committables, writer state, and 'declared filtered'. They are counted by
-//! identity: a committable whose transaction is visible already is that one carrier. A split in no state counts as read
-//! to its end (whether it rightly is in none is S1's question). Filtering is a function of the record, so a record that
-//! was declared filtered once is filtered in every history; a filtered record above the position proves nothing.
+//! The carriers are the visible ledger, committables, writer state, buffers in channel state, and 'declared filtered'.
+//! They are counted by identity: a committable whose transaction is visible already is that one carrier. A split in no
+//! state counts as read to its end (whether it rightly is in none is S1's question). Filtering is a function of the
+//! record, so a record that was declared filtered once is filtered in every history; a filtered record above the position
+//! proves nothing.
 //!
 //! Whether an older commit becomes visible before or after the completion of N cannot change the verdict: until the
 //! committer has its answer, N still holds that committable.
@@ -143,7 +144,7 @@ impl RecordCensus {
         header: &Header,
     ) -> Result<RecordRanges, Violation> {
         let committables = contents.committables.iter().filter(|(name, _)| !self.visible.contains(*name));
-        let writers = contents.writers.iter().map(|(_, records)| records);
+        let writers = contents.writers.iter().chain(&contents.channels).map(|(_, records)| records);
         let mut carried = RecordRanges::new();
         for records in committables.map(|(_, records)| records).chain(writers) {
             if let Some(twice) = carried.extend(records) {

@@ -86,6 +86,12 @@ impl JobConfig {
         own.into_iter().chain(tasks).chain(checkpointing).max().unwrap_or(0)
     }
 
+    /// Whether barriers overtake buffers in some exchange.
+    #[must_use]
+    pub fn has_unaligned_exchange(&self) -> bool {
+        self.vertices.iter().any(VertexConfig::has_unaligned_exchange)
+    }
+
     /// The operators that have a coordinator, in the order of the graph.
     pub fn coordinated_operators(&self) -> impl Iterator<Item = OperatorUid> + '_ {
         self.vertices.iter().flat_map(|vertex| {
@@ -115,6 +121,14 @@ pub struct VertexConfig {
     /// An exchange between map and writer: it cuts the chain in two, `source -> map` and `writer -> committer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeConfig>,
+}
+
+impl VertexConfig {
+    /// Whether barriers overtake buffers in its exchange.
+    #[must_use]
+    pub fn has_unaligned_exchange(&self) -> bool {
+        self.exchange.is_some_and(|exchange| exchange.unaligned)
+    }
 }
 
 /// A coordinated operator that is no source.

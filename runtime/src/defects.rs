@@ -142,6 +142,9 @@ registry! {
     RegionIgnoresExchange = "region-ignores-exchange",
         "a task fails over alone, without those that an exchange connects with it",
         ["S4"], "made up for S4 (cf. FACT 48)", Planted;
+    OvertakenBuffersNotRestored = "overtaken-buffers-not-restored",
+        "buffers that an unaligned barrier overtook are in the checkpoint, and a restore leaves them there",
+        ["R1", "C2"], "made up for R1 (cf. FLINK-20654)", Planted;
     ReaderSwapsRecords = "reader-swaps-records",
         "the reader hands every pair of records of a split over the wrong way round",
         ["S5", "R1", "C2"], "made up for S5", Planted;

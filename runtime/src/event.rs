@@ -13,7 +13,7 @@ use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Event`]'s encoding.
-pub const SCHEMA_VERSION: u16 = 3;
+pub const SCHEMA_VERSION: u16 = 4;
 
 /// 'Every event of `process` with a sequence below `sequence` happened before this one': the message that led to it
 /// was sent then.
@@ -74,6 +74,8 @@ pub struct CheckpointContents {
     pub finished: Vec<SubtaskId>,
     /// The state of coordinated operators that are no source: the last event number by subtask.
     pub coordinated: Vec<(SubtaskId, u64)>,
+    /// Buffers that barriers overtook in channels, each with the subtask that holds it.
+    pub channels: Vec<(SubtaskId, RecordRanges)>,
 }
 
 /// Why a process or an actor stopped, what was done to a message, which window was hit.

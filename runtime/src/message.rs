@@ -107,6 +107,10 @@ pub struct TaskSnapshot {
     /// The state of a coordinated operator that is no source.
     #[serde(with = "serde_bytes")]
     pub coordinated: Vec<u8>,
+    /// The buffers that the barrier overtook in the task's channels, as `exchange::channel_state` encodes them; empty for
+    /// none.
+    #[serde(with = "serde_bytes")]
+    pub channels: Vec<u8>,
 }
 
 /// One subtask inside a completed checkpoint.
@@ -178,6 +182,8 @@ pub enum ExchangeEnd {
         edge: EdgeKind,
         /// A channel each, in the order of their subtasks.
         consumers: Vec<ChannelPeer>,
+        /// Whether its barriers overtake buffers.
+        unaligned: bool,
     },
     /// It writes what it gets from readers.
     Consumer {
@@ -196,6 +202,9 @@ pub struct CheckpointBarrier {
     pub checkpoint: CheckpointId,
     /// Set for the savepoint that ends the job, with whether writers flush first.
     pub stop: Option<bool>,
+    /// Whether it overtakes buffers. The savepoint that ends a job never does: it is to hold nothing but what operators
+    /// know of.
+    pub unaligned: bool,
 }
 
 /// What comes through a channel, in order. Only buffers need credit.

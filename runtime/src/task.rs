@@ -29,6 +29,7 @@ mod fetching;
 mod initialization;
 mod mailbox;
 mod map_operator;
+mod overtaken;
 mod reading;
 mod receiving;
 mod sink_writer_operator;
@@ -207,7 +208,10 @@ impl Task {
             }
             Head::Gate(gate) => gate.is_available(),
         };
-        self.status == TaskStatus::Running && is_available(&self.head) && self.tail.is_available()
+        let is_urgent = matches!(&self.head, Head::Gate(gate) if gate.is_urgent());
+        self.status == TaskStatus::Running
+            && is_available(&self.head)
+            && (self.tail.is_available() || is_urgent)
     }
 
     fn step(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
@@ -313,7 +317,7 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
             SourceOperator::new(reader, descriptor.reports_splits, defects).aligned(config.alignment),
         ),
     };
-    if let Some(ExchangeEnd::Producer { edge, consumers }) = descriptor.exchange.as_deref() {
+    if let Some(ExchangeEnd::Producer { edge, consumers, .. }) = descriptor.exchange.as_deref() {
         return (head, Tail::Channels(RecordWriter::new(me, *edge, consumers)));
     }
     let context = WriterInitContext {

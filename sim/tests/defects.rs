@@ -73,6 +73,7 @@ defects! {
     barrier_not_aligned = "barrier-not-aligned";
     ended_channel_owes_barrier = "ended-channel-owes-barrier";
     region_ignores_exchange = "region-ignores-exchange";
+    overtaken_buffers_not_restored = "overtaken-buffers-not-restored";
     reader_swaps_records = "reader-swaps-records";
     finished_subtask_holds_back = "finished-subtask-holds-back";
     announcements_end_at_restart = "announcements-end-at-restart";

@@ -7,6 +7,7 @@
 use crate::api::{sink, source_state};
 use crate::config::JobConfig;
 use crate::event::CheckpointContents;
+use crate::exchange::channel_records_held;
 use crate::ids::{OperatorUid, SubtaskId};
 use crate::message::{CompletedCheckpoint, SubtaskState, TaskSnapshot};
 use std::fmt::Display;
@@ -95,6 +96,8 @@ fn decode_subtask(
     if !records.is_empty() {
         contents.writers.push((subtask, records));
     }
+    let buffers = channel_records_held(&snapshot.channels).map_err(|error| failed("channel", &error))?;
+    contents.channels.extend(buffers.into_iter().map(|records| (subtask, records)));
     if !snapshot.coordinated.is_empty() {
         let number =
             postcard::from_bytes(&snapshot.coordinated).map_err(|error| failed("coordinated", &error))?;

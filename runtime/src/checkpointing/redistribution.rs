@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 /// The checkpoint with its state dealt to the subtasks of `config`; `None` when it has just those subtasks.
 ///
-/// # Errors When state cannot be decoded, or a coordinated operator that is no source would have to be dealt: its
-/// state belongs to its subtask.
+/// # Errors When state cannot be decoded, or state would have to be dealt that belongs to its subtask: that of a
+/// coordinated operator that is no source, and that of channels.
 pub fn redistribute(
     checkpoint: &CompletedCheckpoint,
     config: &JobConfig,
@@ -101,6 +101,9 @@ fn deal_vertex(
         if !part.snapshot.coordinated.is_empty() {
             return Err(wrong("coordinated", &"it belongs to its subtask and cannot be dealt"));
         }
+        if !part.snapshot.channels.is_empty() {
+            return Err(wrong("channels", &"it belongs to its channels and cannot be dealt"));
+        }
     }
     let count = vertex.parallelism as usize;
     let shares = chunks(splits, count).into_iter().zip(chunks(committers, count)).zip(chunks(writers, count));
@@ -116,6 +119,7 @@ fn deal_vertex(
             writer: encode_writer_state(&records),
             committer: encode_committer_state(held),
             coordinated: Vec::new(),
+            channels: Vec::new(),
         };
         let subtask = SubtaskId { vertex: vertex.uid, subtask: SubtaskIndex(index) };
         SubtaskState { subtask, snapshot: Arc::new(snapshot), finished }

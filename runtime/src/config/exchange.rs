@@ -31,4 +31,7 @@ pub struct ExchangeConfig {
     pub parallelism: u32,
     /// How many buffers (each a batch of records) may be under way in one channel, at least 1.
     pub credit: u32,
+    /// Whether barriers overtake buffers, which then are state of the checkpoint (Flink's unaligned checkpoints).
+    #[serde(default)]
+    pub unaligned: bool,
 }

@@ -1,8 +1,9 @@
 //! Which channels of a task have delivered the barrier of the checkpoint that it aligns, and so must wait.
 //!
-//! Flink's `SingleCheckpointBarrierHandler` in its aligned mode. One checkpoint is aligned at a time: a barrier of a
+//! Flink's `SingleCheckpointBarrierHandler`, aligned and unaligned. One checkpoint is aligned at a time: a barrier of a
 //! newer one gives the older up, since a channel that delivers it will never deliver the older one. An abort notice
-//! gives up everything up to its checkpoint. A channel that has ended owes no barrier.
+//! gives up everything up to its checkpoint. A channel that has ended owes no barrier. A barrier that overtakes buffers
+//! blocks no channel, and the task's part begins with the first of them instead of the last.
 //!
 //! ```text
 //! idle ─first barrier of N─▶ aligning N ─last open channel─▶ idle, N is aligned
@@ -19,7 +20,10 @@ use crate::message::CheckpointBarrier;
 pub struct BarrierVerdict {
     /// This checkpoint was being aligned and never will be.
     pub given_up: Option<CheckpointId>,
-    /// Every open channel has delivered this barrier: the task's part of the checkpoint begins.
+    /// The task's part of the checkpoint begins: the first channel has delivered this barrier, if it overtakes
+    /// buffers, and else every open channel has.
+    pub begins: Option<CheckpointBarrier>,
+    /// Every open channel has delivered this barrier: nothing more of any channel belongs to its checkpoint.
     pub aligned: Option<CheckpointBarrier>,
 }
 
@@ -29,6 +33,12 @@ struct Aligning {
     barrier: CheckpointBarrier,
     /// By channel.
     delivered: Vec<bool>,
+}
+
+impl Aligning {
+    fn is_complete(&self, ended: &[bool]) -> bool {
+        self.delivered.iter().zip(ended).all(|(delivered, ended)| *delivered || *ended)
+    }
 }
 
 /// The alignment of one input gate.
@@ -53,8 +63,16 @@ impl BarrierAlignment {
     /// Whether a channel must wait: it has delivered the barrier that others still owe.
     #[must_use]
     pub fn is_blocked(&self, channel: usize) -> bool {
-        let delivered = self.aligning.as_ref().is_some_and(|aligning| aligning.delivered[channel]);
-        delivered && !self.defects.has(Defect::BarrierNotAligned)
+        let waits = |aligning: &Aligning| aligning.delivered[channel] && !aligning.barrier.unaligned;
+        self.aligning.as_ref().is_some_and(waits) && !self.defects.has(Defect::BarrierNotAligned)
+    }
+
+    /// Whether what a channel hands over now belongs to the state of a checkpoint that has begun: its barrier, which
+    /// overtakes buffers, is still to come.
+    #[must_use]
+    pub fn is_captured(&self, channel: usize) -> bool {
+        let owes = |aligning: &Aligning| !aligning.delivered[channel] && aligning.barrier.unaligned;
+        self.aligning.as_ref().is_some_and(owes)
     }
 
     /// The checkpoint that is being aligned.
@@ -76,11 +94,14 @@ impl BarrierAlignment {
             self.aligning = None;
         }
         let channels = self.ended.len();
+        let is_first = self.aligning.is_none();
         let aligning =
             self.aligning.get_or_insert_with(|| Aligning { barrier, delivered: vec![false; channels] });
         debug_assert_eq!(aligning.barrier, barrier, "a checkpoint has one kind of barrier");
         aligning.delivered[channel] = true;
-        BarrierVerdict { given_up, aligned: self.take_aligned() }
+        let verdict = self.settle();
+        let begins = if barrier.unaligned { is_first.then_some(barrier) } else { verdict.begins };
+        BarrierVerdict { given_up, begins, ..verdict }
     }
 
     /// A channel has ended: what it still owed is owed no longer.
@@ -88,7 +109,7 @@ impl BarrierAlignment {
         debug_assert!(!self.ended[channel], "a channel ends once");
         debug_assert!(!self.is_blocked(channel), "a blocked channel waits with its end too");
         self.ended[channel] = !self.defects.has(Defect::EndedChannelOwesBarrier);
-        BarrierVerdict { given_up: None, aligned: self.take_aligned() }
+        self.settle()
     }
 
     /// A checkpoint is aborted: neither it nor an older one is waited for. Answers whether that ends an alignment.
@@ -102,15 +123,14 @@ impl BarrierAlignment {
         gives_up
     }
 
-    fn take_aligned(&mut self) -> Option<CheckpointBarrier> {
-        let aligning = self.aligning.as_ref()?;
-        let delivered = aligning.delivered.iter().zip(&self.ended);
-        if !delivered.into_iter().all(|(delivered, ended)| *delivered || *ended) {
-            return None;
-        }
+    /// Ends the alignment if no channel owes its barrier any more. One that overtakes buffers has begun before.
+    fn settle(&mut self) -> BarrierVerdict {
+        let Some(aligning) = self.aligning.take_if(|aligning| aligning.is_complete(&self.ended)) else {
+            return BarrierVerdict::default();
+        };
         let barrier = aligning.barrier;
-        self.aligning = None;
         self.passed = Some(barrier.checkpoint);
-        Some(barrier)
+        let begins = (!barrier.unaligned).then_some(barrier);
+        BarrierVerdict { given_up: None, begins, aligned: Some(barrier) }
     }
 }

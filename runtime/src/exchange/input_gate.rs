@@ -4,11 +4,14 @@
 //! thread does it, and the task's thread polls. So they are no mail, and a task that waits for the store gets more of
 //! them than its credit allows under no circumstances.
 
+mod overtaking;
+
 use super::barrier_alignment::{BarrierAlignment, BarrierVerdict};
+use super::channel_state::OvertakenBuffers;
 use crate::actor::Outbox;
 use crate::config::NANOS_PER_MILLI;
 use crate::defects::DefectSet;
-use crate::ids::{CheckpointId, ExecutionAttemptId, LeaderEpoch};
+use crate::ids::{CheckpointId, ExecutionAttemptId, LeaderEpoch, SubtaskIndex};
 use crate::message::{
     ChannelElement, ChannelPeer, ChannelRequest, CheckpointBarrier, Message, Stream, TaskMessage, Timer,
 };
@@ -58,6 +61,10 @@ pub struct InputGate {
     credit: u32,
     channels: Vec<InputChannel>,
     alignment: BarrierAlignment,
+    /// Buffers of the restored checkpoint, which come before anything else.
+    restored: VecDeque<(SubtaskIndex, Vec<Record>)>,
+    /// What belongs to the state of the checkpoint that has begun and that channels still owe their barrier for.
+    captured: OvertakenBuffers,
     /// The channel that is looked at first: none may starve another.
     next: usize,
     told_end_of_data: bool,
@@ -94,8 +101,20 @@ impl InputGate {
                 ungranted,
             });
         }
+        let (restored, captured) = (VecDeque::new(), OvertakenBuffers::new());
         let (next, told_end_of_data, told_end) = (0, false, false);
-        Self { task, epoch, credit, channels, alignment, next, told_end_of_data, told_end }
+        Self {
+            task,
+            epoch,
+            credit,
+            channels,
+            alignment,
+            restored,
+            captured,
+            next,
+            told_end_of_data,
+            told_end,
+        }
     }
 
     /// Asks every producer that has not answered to open its channel; a timer asks again.
@@ -140,7 +159,11 @@ impl InputGate {
     /// Whether a poll would bring something.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.is_end_of_data_due() || self.is_end_due() || self.next_channel().is_some()
+        !self.restored.is_empty()
+            || self.is_end_of_data_due()
+            || self.is_end_due()
+            || self.next_channel().is_some()
+            || self.overtaking().is_some()
     }
 
     /// Whether every channel has ended, and the task knows.
@@ -153,11 +176,18 @@ impl InputGate {
     pub fn aborted(&mut self, checkpoint: CheckpointId) {
         if self.alignment.aborted(checkpoint) {
             tracing::debug!(task = %self.task, %checkpoint, "alignment given up");
+            self.captured.clear();
         }
     }
 
     /// Takes the next element, from each channel in turn.
     pub fn poll(&mut self, outbox: &mut Outbox) -> GateEvent {
+        if let Some((index, behind)) = self.overtaking() {
+            return self.overtake(index, behind);
+        }
+        if let Some((_, records)) = self.restored.pop_front() {
+            return GateEvent::Records(records);
+        }
         if self.is_end_of_data_due() {
             self.told_end_of_data = true;
             let drain = self.channels.iter().all(|channel| channel.data_ended == Some(true));
@@ -174,10 +204,14 @@ impl InputGate {
             ChannelElement::Opened => GateEvent::Nothing,
             ChannelElement::Buffer(records) => {
                 debug_assert!(!records.is_empty(), "an empty buffer is not sent");
+                if self.alignment.is_captured(index) {
+                    let producer = channel.producer.expect("somebody sent the buffer");
+                    self.captured.push((producer.attempt.subtask, records.clone()));
+                }
                 self.give_credit_back(index, outbox);
                 GateEvent::Records(records)
             }
-            ChannelElement::Barrier(barrier) => self.take_barrier(index, barrier),
+            ChannelElement::Barrier(barrier) => GateEvent::Barrier(self.take_barrier(index, barrier)),
             ChannelElement::EndOfData { drain } => {
                 channel.data_ended = Some(drain);
                 self.tell_producer(index, ChannelRequest::DataTaken, outbox);
@@ -187,21 +221,30 @@ impl InputGate {
         }
     }
 
-    fn take_barrier(&mut self, channel: usize, barrier: CheckpointBarrier) -> GateEvent {
-        GateEvent::Barrier(self.alignment.barrier(channel, barrier))
+    fn take_barrier(&mut self, channel: usize, barrier: CheckpointBarrier) -> BarrierVerdict {
+        let verdict = self.alignment.barrier(channel, barrier);
+        if verdict.given_up.is_some() {
+            self.captured.clear();
+        }
+        verdict
     }
 
     /// The task is told to begin a checkpoint because all its producers have finished. Their channels may still owe
     /// their end, and nothing else (Flink's `triggerUnfinishedChannelsCheckpoint`).
     pub fn trigger(&mut self, barrier: CheckpointBarrier) -> BarrierVerdict {
         let mut verdict = BarrierVerdict::default();
-        for index in (0..self.channels.len()).filter(|index| !self.channels[*index].ended) {
+        for index in 0..self.channels.len() {
+            if self.channels[index].ended {
+                continue;
+            }
             debug_assert!(self.channels[index].data_ended.is_some(), "a finished producer's data was taken");
-            let of_channel = self.alignment.barrier(index, barrier);
+            let of_channel = self.take_barrier(index, barrier);
             verdict.given_up = verdict.given_up.or(of_channel.given_up);
+            verdict.begins = verdict.begins.or(of_channel.begins);
             verdict.aligned = verdict.aligned.or(of_channel.aligned);
         }
         if self.channels.iter().all(|channel| channel.ended) {
+            verdict.begins = Some(barrier);
             verdict.aligned = Some(barrier);
         }
         verdict
@@ -239,7 +282,9 @@ impl InputGate {
     }
 
     fn is_end_of_data_due(&self) -> bool {
-        !self.told_end_of_data && self.channels.iter().all(|channel| channel.data_ended.is_some())
+        !self.told_end_of_data
+            && self.restored.is_empty()
+            && self.channels.iter().all(|channel| channel.data_ended.is_some())
     }
 
     fn is_end_due(&self) -> bool {

@@ -4,10 +4,13 @@
 //! most what one poll brought, with the barriers behind it. Refused: a pool of buffers that all channels share, as Flink
 //! has it; it moves the bound and adds nothing that the protocol could be wrong about.
 
+use super::channel_state::OvertakenBuffers;
 use crate::actor::Outbox;
 use crate::config::EdgeKind;
 use crate::ids::{ExecutionAttemptId, LeaderEpoch};
-use crate::message::{ChannelElement, ChannelPeer, ChannelRequest, Message, Stream, TaskMessage};
+use crate::message::{
+    ChannelElement, ChannelPeer, ChannelRequest, CheckpointBarrier, Message, Stream, TaskMessage,
+};
 use crate::records::Record;
 use std::collections::VecDeque;
 
@@ -87,6 +90,39 @@ impl RecordWriter {
         for index in 0..self.channels.len() {
             self.push(index, element.clone(), outbox);
         }
+    }
+
+    /// Takes the buffers that the restored checkpoint's barrier had overtaken; they go out first.
+    pub fn restore(&mut self, buffers: OvertakenBuffers) {
+        for (consumer, records) in buffers {
+            let mut channels = self.channels.iter_mut();
+            let channel = channels.find(|channel| channel.consumer.attempt.subtask == consumer);
+            let channel = channel.expect("channel state is restored with the channels that it is of");
+            debug_assert!(!channel.opened, "restored before the first consumer asks");
+            channel.backlog.push_back(ChannelElement::Buffer(records));
+        }
+    }
+
+    /// Sends a barrier into every channel; answers the buffers that it overtook.
+    pub fn send_barrier(&mut self, barrier: CheckpointBarrier, outbox: &mut Outbox) -> OvertakenBuffers {
+        let mut overtaken = OvertakenBuffers::new();
+        if !barrier.unaligned {
+            self.broadcast(&ChannelElement::Barrier(barrier), outbox);
+            return overtaken;
+        }
+        for index in 0..self.channels.len() {
+            let channel = &mut self.channels[index];
+            let is_buffer = |element: &ChannelElement| matches!(element, ChannelElement::Buffer(_));
+            let first = channel.backlog.iter().position(is_buffer).unwrap_or(channel.backlog.len());
+            for element in channel.backlog.iter().skip(first) {
+                if let ChannelElement::Buffer(records) = element {
+                    overtaken.push((channel.consumer.attempt.subtask, records.clone()));
+                }
+            }
+            channel.backlog.insert(first, ChannelElement::Barrier(barrier));
+            self.flush(index, outbox);
+        }
+        overtaken
     }
 
     /// A consumer wants something. What another execution than the channel's consumer wants is refused.

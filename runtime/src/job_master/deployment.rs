@@ -142,7 +142,8 @@ impl MainThread {
         } else {
             let consumers = self.topology.consumers_of(subtask).into_iter().map(peer);
             let consumers = consumers.map(|peer| peer.expect("a writer finishes after its readers"));
-            ExchangeEnd::Producer { edge: exchange.edge, consumers: consumers.collect() }
+            let (edge, unaligned) = (exchange.edge, exchange.unaligned);
+            ExchangeEnd::Producer { edge, consumers: consumers.collect(), unaligned }
         }))
     }
 

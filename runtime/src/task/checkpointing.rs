@@ -13,6 +13,7 @@
 use super::Task;
 use super::chain::{Head, Sink, Tail};
 use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
+use super::overtaken::HeldSnapshot;
 use super::source_operator::StopMode;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -21,9 +22,10 @@ use crate::api::sink::PreparedCommit;
 use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
+use crate::exchange::{OvertakenBuffers, encode_channel_state};
 use crate::ids::{CheckpointId, TransactionName};
 use crate::message::{
-    ChannelElement, CheckpointBarrier, JobManagerMessage, Notice, Stream, TaskSnapshot, Timer,
+    CheckpointBarrier, ExchangeEnd, JobManagerMessage, Notice, Stream, TaskSnapshot, Timer,
 };
 use std::sync::Arc;
 
@@ -47,6 +49,8 @@ pub struct CheckpointProgress {
     pub(super) stop: Option<CheckpointId>,
     /// The last savepoint of that kind that was triggered here, and whether it drains: its barrier says so.
     stop_triggered: Option<(CheckpointId, bool)>,
+    /// What waits for the last barrier of its checkpoint.
+    pub(super) held_snapshot: Option<HeldSnapshot>,
     /// It was stopped without a drain and has said so: it reads no more, and only waits for that savepoint.
     pub(super) stopped_reading: bool,
     /// The first checkpoint that began after the end of input: the task finishes when it or a later one is complete.
@@ -72,9 +76,10 @@ impl CheckpointProgress {
         self.last_triggered = self.last_triggered.max(Some(checkpoint));
     }
 
-    fn barrier_of(&self, checkpoint: CheckpointId) -> CheckpointBarrier {
+    fn barrier_of(&self, checkpoint: CheckpointId, unaligned: bool) -> CheckpointBarrier {
         let stop = self.stop_triggered.filter(|(savepoint, _)| *savepoint == checkpoint);
-        CheckpointBarrier { checkpoint, stop: stop.map(|(_, drain)| drain) }
+        let stop = stop.map(|(_, drain)| drain);
+        CheckpointBarrier { checkpoint, stop, unaligned: unaligned && stop.is_none() }
     }
 
     /// Whether a trigger comes too late to be answered.
@@ -107,7 +112,7 @@ impl Task {
             return Ok(());
         }
         debug_assert_eq!(self.status, TaskStatus::Running, "triggers wait while the task waits");
-        let barrier = self.progress.barrier_of(checkpoint);
+        let barrier = self.progress.barrier_of(checkpoint, false);
         if let Head::Gate(gate) = &mut self.head {
             let verdict = gate.trigger(barrier);
             return self.pass_barrier(verdict, outbox);
@@ -166,13 +171,15 @@ impl Task {
         let sink = match &mut self.tail {
             Tail::Sink(sink) => sink,
             Tail::Channels(channels) => {
-                let barrier = self.progress.barrier_of(checkpoint);
-                channels.broadcast(&ChannelElement::Barrier(barrier), outbox);
-                return self.snapshot(checkpoint, outbox);
+                let exchange = self.descriptor.exchange.as_deref();
+                let unaligned = matches!(exchange, Some(ExchangeEnd::Producer { unaligned: true, .. }));
+                let barrier = self.progress.barrier_of(checkpoint, unaligned);
+                let overtaken = channels.send_barrier(barrier, outbox);
+                return self.snapshot(checkpoint, &overtaken, outbox);
             }
         };
         if self.input_ended {
-            return self.snapshot(checkpoint, outbox);
+            return self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox);
         }
         sink.writer.flush_and_prepare(false, &mut self.store, outbox);
         self.status = TaskStatus::PreparingCheckpoint(checkpoint);
@@ -199,7 +206,7 @@ impl Task {
         self.status = TaskStatus::Running;
         self.progress.last_prepared = Some(checkpoint);
         self.hand_over(checkpoint, prepared, false, outbox)?;
-        self.snapshot(checkpoint, outbox)
+        self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox)
     }
 
     /// Tells of a settled `prepare_commit` and hands its committables to the committer, summary first (FACT 59, 64).
@@ -238,10 +245,16 @@ impl Task {
         Ok(())
     }
 
-    /// The snapshots, and the acknowledgement that carries them.
-    fn snapshot(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
+    /// The snapshots; those of a task before an exchange hold what its barrier overtook.
+    fn snapshot(
+        &mut self,
+        checkpoint: CheckpointId,
+        overtaken: &OvertakenBuffers,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
         debug_assert!(self.progress.last_answered < Some(checkpoint), "each checkpoint is answered once");
-        let mut snapshot = TaskSnapshot::default();
+        let mut snapshot =
+            TaskSnapshot { channels: encode_channel_state(overtaken), ..TaskSnapshot::default() };
         if let Head::Source(source) = &mut self.head {
             let splits = source.snapshot_state(checkpoint);
             outbox.emit(EventKind::ReaderSnapshotTaken { checkpoint, splits: positions(&splits) });
@@ -257,6 +270,16 @@ impl Task {
             snapshot.writer = writer.snapshot_state(checkpoint);
             snapshot.committer = committer.snapshot_state();
         }
+        self.add_channels(checkpoint, snapshot, outbox)
+    }
+
+    /// The task's part of a checkpoint is done.
+    pub(super) fn acknowledge(
+        &mut self,
+        checkpoint: CheckpointId,
+        snapshot: TaskSnapshot,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
         let snapshot = Arc::new(snapshot);
         self.progress.last_answered = Some(checkpoint);
         let attempt = self.descriptor.attempt;
@@ -284,7 +307,10 @@ impl Task {
         self.progress.last_aborted = self.progress.last_aborted.max(Some(checkpoint));
         match &mut self.head {
             Head::Source(source) => source.notify_checkpoint_aborted(checkpoint),
-            Head::Gate(gate) => gate.aborted(checkpoint),
+            Head::Gate(gate) => {
+                gate.aborted(checkpoint);
+                self.drop_held_snapshot(checkpoint);
+            }
         }
         if self.progress.stop == Some(checkpoint) {
             return Err(TaskError::StopFailed(checkpoint));

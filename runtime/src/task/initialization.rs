@@ -72,6 +72,7 @@ impl Task {
     /// The writer, if there is one, is open: restore the rest, start the other end of the chain, run.
     pub(super) fn start(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::OpeningWriter);
+        self.restore_channels()?;
         if let Head::Gate(gate) = &mut self.head {
             self.descriptor.restored = None;
             outbox.emit(EventKind::TaskRestored { checkpoint: self.progress.restored() });

@@ -56,7 +56,7 @@ impl Task {
         }
     }
 
-    /// The gate has given a checkpoint up, or every channel has delivered a barrier.
+    /// The gate has given a checkpoint up, or one begins, or every channel has delivered its barrier.
     pub(super) fn pass_barrier(
         &mut self,
         verdict: BarrierVerdict,
@@ -64,16 +64,19 @@ impl Task {
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running, "a task that waits takes nothing");
         if let Some(checkpoint) = verdict.given_up {
+            self.drop_held_snapshot(checkpoint);
             self.decline(checkpoint, "a newer barrier came before all of this one's", outbox);
         }
-        let Some(CheckpointBarrier { checkpoint, stop }) = verdict.aligned else {
-            self.finish_if_due(outbox);
-            return Ok(());
-        };
-        self.progress.triggered(checkpoint);
-        if stop.is_some() && !self.input_ended {
-            self.progress.stop = Some(checkpoint);
+        if let Some(CheckpointBarrier { checkpoint, stop, .. }) = verdict.begins {
+            self.progress.triggered(checkpoint);
+            if stop.is_some() && !self.input_ended {
+                self.progress.stop = Some(checkpoint);
+            }
+            self.begin_checkpoint(checkpoint, outbox)?;
         }
-        self.begin_checkpoint(checkpoint, outbox)
+        match verdict.aligned {
+            Some(barrier) => self.channels_captured(barrier.checkpoint, outbox),
+            None => Ok(()),
+        }
     }
 }

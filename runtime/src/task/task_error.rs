@@ -51,6 +51,9 @@ pub enum TaskError {
     /// Reader state cannot be read.
     #[error("the reader's state cannot be restored: {0}")]
     ReaderState(#[from] StateError),
+    /// Channel state cannot be read.
+    #[error("the state of the channels cannot be restored: {0}")]
+    ChannelState(String),
     /// The state or an event of the coordinated operator cannot be read.
     #[error("bytes of the coordinated operator cannot be read: {0}")]
     CoordinatedOperator(String),

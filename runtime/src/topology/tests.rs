@@ -15,7 +15,7 @@ fn cut(edge: EdgeKind) -> JobGraph {
     let vertex = &mut config.vertices[0];
     vertex.parallelism = 3;
     let parallelism = if edge == EdgeKind::Forward { 3 } else { 2 };
-    vertex.exchange = Some(ExchangeConfig { edge, parallelism, credit: 1 });
+    vertex.exchange = Some(ExchangeConfig { edge, parallelism, credit: 1, unaligned: false });
     JobGraph::new(&config)
 }
 
@@ -58,7 +58,11 @@ fn a_configured_scope_joins_chains_that_no_exchange_connects() {
     config.region = RegionScope::Vertex;
     let region = JobGraph::new(&config).region_of(subtask(READER, 0));
     assert_eq!(region.len(), config.vertices[0].parallelism as usize);
-    config.vertices[0].exchange =
-        Some(ExchangeConfig { edge: EdgeKind::Forward, parallelism: region.len() as u32, credit: 1 });
+    config.vertices[0].exchange = Some(ExchangeConfig {
+        edge: EdgeKind::Forward,
+        parallelism: region.len() as u32,
+        credit: 1,
+        unaligned: false,
+    });
     assert_eq!(JobGraph::new(&config).region_of(subtask(WRITER, 0)).len(), 2 * region.len());
 }

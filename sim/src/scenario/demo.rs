@@ -96,6 +96,8 @@ pub struct DemoOptions {
     pub push: bool,
     /// Whether records are dealt out to the writers through an exchange.
     pub shuffle: bool,
+    /// Whether barriers overtake buffers in that exchange.
+    pub unaligned: bool,
 }
 
 impl Default for DemoOptions {
@@ -113,6 +115,7 @@ impl Default for DemoOptions {
             second_parallelism: 3,
             push: false,
             shuffle: false,
+            unaligned: false,
         }
     }
 }
@@ -206,10 +209,11 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             alignment,
         },
         coordinated: None,
-        exchange: options.shuffle.then_some(ExchangeConfig {
+        exchange: (options.shuffle || options.unaligned).then_some(ExchangeConfig {
             edge: EdgeKind::Rebalance,
             parallelism: options.parallelism,
             credit: 2,
+            unaligned: options.unaligned,
         }),
     }
 }

@@ -140,6 +140,7 @@ pub(super) enum Property {
     SignalsEveryone,
     EnumeratorFailure,
     EnumeratorFailureAt,
+    Unaligned,
 }
 
 impl Scenario {
@@ -189,6 +190,8 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
     for vertex in &mut vertices {
         vertex.exchange = exchanges.then(|| draw_exchange(drawer, vertex.parallelism));
     }
+    let unaligned = vertices.iter().any(VertexConfig::has_unaligned_exchange);
+    let concurrent_max = 1 + drawer.below(Property::Concurrent, 3) as u32;
     let interval_ns = drawer.within(Property::CheckpointInterval, 20, 120) * NANOS_PER_MILLI;
     JobConfig {
         job: JobId(0),
@@ -198,7 +201,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
             interval_ns,
             timeout_ns: drawer.within(Property::CheckpointTimeout, 300, 1_500) * NANOS_PER_MILLI,
             pause_min_ns: if drawer.percent(Property::Pause, 30) { interval_ns / 2 } else { 0 },
-            concurrent_max: 1 + drawer.below(Property::Concurrent, 3) as u32,
+            concurrent_max: if unaligned { 1 } else { concurrent_max },
             failures_tolerable: 1_000,
             retained_max: 1 + drawer.below(Property::Retained, 3) as u32,
             after_tasks_finish: true,
@@ -263,7 +266,9 @@ fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Opt
         [Ending::Cancel, Ending::Stop, Ending::Drain][drawer.below(Property::ResubmissionEnding, 3) as usize];
     let coordinated = job.vertices.iter().any(|vertex| vertex.coordinated.is_some());
     let endless = job.vertices.iter().any(|vertex| !vertex.source.bounded);
-    (resubmits && !coordinated && !endless && job.checkpointing.is_some()).then_some(Resubmission {
+    // What belongs to a subtask or to a channel cannot be dealt to others.
+    let dealt = !coordinated && !job.has_unaligned_exchange();
+    (resubmits && dealt && !endless && job.checkpointing.is_some()).then_some(Resubmission {
         after_checkpoints,
         ending,
         delay_ns,
@@ -355,6 +360,7 @@ fn draw_exchange<C: Choices>(drawer: &mut Drawer<C>, readers: u32) -> ExchangeCo
         edge,
         parallelism: if edge == EdgeKind::Forward { readers } else { writers },
         credit: drawer.within(Property::ExchangeCredit, 1, 4) as u32,
+        unaligned: drawer.percent(Property::Unaligned, 40),
     }
 }
 

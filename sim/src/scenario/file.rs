@@ -132,6 +132,9 @@ impl Scenario {
             let message = "interval, timeout, concurrent_max and retained_max are at least 1";
             return wrong("job.checkpointing", message);
         }
+        if job.checkpointing.is_some_and(|held| held.concurrent_max > 1) && job.has_unaligned_exchange() {
+            return wrong("job.checkpointing.concurrent_max", "it is 1 where barriers overtake buffers");
+        }
         let trip_ns = self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns);
         let least_ns = trip_ns.saturating_mul(CHECKPOINT_TRIPS);
         if let Some(checkpointing) = job.checkpointing.filter(|held| held.timeout_ns < least_ns) {
@@ -159,6 +162,13 @@ impl Scenario {
             return wrong(
                 "the state of a coordinated operator that is no source cannot be dealt to other subtasks",
             );
+        }
+        let changes = |vertex: &&VertexConfig| {
+            let writers = vertex.exchange.map_or(vertex.parallelism, |exchange| exchange.parallelism);
+            [vertex.parallelism, writers] != [resubmission.parallelism; 2]
+        };
+        if self.job.vertices.iter().filter(changes).any(VertexConfig::has_unaligned_exchange) {
+            return wrong("buffers that unaligned barriers overtook cannot be dealt to other subtasks");
         }
         Ok(())
     }
@@ -407,7 +417,8 @@ mod tests {
         let exchange = |edge, parallelism, credit| {
             refused(|scenario| {
                 scenario.job.vertices[0].parallelism = 2;
-                scenario.job.vertices[0].exchange = Some(ExchangeConfig { edge, parallelism, credit });
+                scenario.job.vertices[0].exchange =
+                    Some(ExchangeConfig { edge, parallelism, credit, unaligned: false });
             })
         };
         assert!(exchange(EdgeKind::Hash, 3, 0).starts_with("job.vertices[0].exchange: parallelism lies"));
@@ -416,6 +427,32 @@ mod tests {
         );
         assert_eq!(exchange(EdgeKind::Forward, 2, 1), "accepted");
         assert_eq!(exchange(EdgeKind::Hash, 3, 1), "accepted");
+    }
+
+    #[test]
+    fn unaligned_exchanges_know_one_checkpoint_at_a_time_and_no_other_parallelism() {
+        use crate::scenario::{Ending, Resubmission};
+        use splitrace_runtime::config::ExchangeConfig;
+        let unaligned = |concurrent_max, resubmitted| {
+            refused(|scenario| {
+                let (edge, parallelism) = (EdgeKind::Rebalance, scenario.job.vertices[0].parallelism);
+                scenario.job.vertices[0].exchange =
+                    Some(ExchangeConfig { edge, parallelism, credit: 1, unaligned: true });
+                let checkpointing = scenario.job.checkpointing.as_mut().expect("the demo has checkpoints");
+                checkpointing.concurrent_max = concurrent_max;
+                scenario.resubmission = Some(Resubmission {
+                    after_checkpoints: 1,
+                    ending: Ending::Cancel,
+                    delay_ns: 0,
+                    older_by: 0,
+                    parallelism: parallelism + resubmitted,
+                    pause_ns: 1,
+                });
+            })
+        };
+        assert!(unaligned(2, 0).starts_with("job.checkpointing.concurrent_max: it is 1 where"));
+        assert!(unaligned(1, 1).starts_with("resubmission: buffers that unaligned barriers"));
+        assert_eq!(unaligned(1, 0), "accepted");
     }
 
     #[test]

@@ -112,6 +112,7 @@ Settings (milliseconds and counts):
   par2=3              how many when the job is submitted again
   push=0              1: the enumerator deals the splits out
   shuffle=0           1: records are dealt out to the writers through an exchange between tasks
+  unaligned=0         1: the same, and barriers overtake buffers in it
   fail_at=80          the record at which the fail modes fail
 
 The last line counts what became visible outside. A record that is read twice but committed once is what
@@ -153,6 +154,7 @@ enum Key {
     Par2,
     Push,
     Shuffle,
+    Unaligned,
     FailAt,
 }
 
@@ -168,6 +170,7 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("par2", Key::Par2, 1, 16),
     ("push", Key::Push, 0, 1),
     ("shuffle", Key::Shuffle, 0, 1),
+    ("unaligned", Key::Unaligned, 0, 1),
     ("fail_at", Key::FailAt, 0, 100_000),
 ];
 
@@ -186,6 +189,7 @@ impl Setting {
             Key::Par2 => options.second_parallelism = self.value,
             Key::Push => options.push = self.value == 1,
             Key::Shuffle => options.shuffle = self.value == 1,
+            Key::Unaligned => options.unaligned = self.value == 1,
             Key::FailAt => options.fail_at_record = Some(number),
         }
     }

@@ -9,14 +9,22 @@ use crate::api::source_state::{EnumeratorState, encode_enumerator_state, encode_
 use crate::config::*;
 use crate::connectors::two_phase_sink::TwoPhaseCommittable;
 use crate::defects::DefectSet;
+use crate::exchange::encode_channel_state;
 use crate::ids::*;
 use crate::message::{CheckpointKind, SplitPayload};
+use crate::records::Record;
 use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 const SOURCE: OperatorUid = OperatorUid(0);
 const COORDINATED: OperatorUid = OperatorUid(7);
+
+/// A record of split 0 that lay in a channel.
+fn overtaken(offset: u64) -> Record {
+    let split = position(0, 0).split;
+    Record { split, offset, event_time_ms: 0, key: 0, payload: Vec::new() }
+}
 
 fn config() -> JobConfig {
     let source = SourceConfig {
@@ -96,6 +104,7 @@ fn checkpoint() -> CompletedCheckpoint {
         writer: encode_writer_state(&ranges(5, 7)),
         committer: encode_committer_state([held].into_iter()),
         coordinated: postcard::to_stdvec(&300_u64).unwrap(),
+        channels: encode_channel_state(&vec![(SubtaskIndex(1), vec![overtaken(9)])]),
     };
     CompletedCheckpoint {
         kind: CheckpointKind::Recovery,
@@ -116,6 +125,7 @@ fn everything_is_found_where_it_is_held() {
     let name = TransactionName { writer: subtask(0), number: CheckpointId(3) };
     assert_eq!(contents.committables, [(name, RecordRanges::new())]);
     assert_eq!(contents.writers, [(subtask(0), ranges(5, 7))]);
+    assert_eq!(contents.channels, [(subtask(0), ranges(9, 10))]);
     assert_eq!(contents.finished, [subtask(1)]);
     assert_eq!(contents.coordinated, [(subtask(0), 300)]);
 }
@@ -143,11 +153,12 @@ fn what_cannot_be_read_is_named() {
     assert!(matches!(error, ContentsError::Coordinator { operator: SOURCE, .. }), "{error}");
 
     type Part = fn(&mut TaskSnapshot) -> &mut Vec<u8>;
-    let damage: [(&str, Part); 4] = [
+    let damage: [(&str, Part); 5] = [
         ("reader", |snapshot| &mut snapshot.reader),
         ("committer", |snapshot| &mut snapshot.committer),
         ("writer", |snapshot| &mut snapshot.writer),
         ("coordinated", |snapshot| &mut snapshot.coordinated),
+        ("channel", |snapshot| &mut snapshot.channels),
     ];
     for (name, of) in damage {
         let mut damaged = checkpoint();

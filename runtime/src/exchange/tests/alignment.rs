@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn barrier(checkpoint: u64) -> CheckpointBarrier {
-    CheckpointBarrier { checkpoint: CheckpointId(checkpoint), stop: None }
+    CheckpointBarrier { checkpoint: CheckpointId(checkpoint), stop: None, unaligned: false }
 }
 
 fn aligned(checkpoint: u64) -> BarrierVerdict {
-    BarrierVerdict { given_up: None, aligned: Some(barrier(checkpoint)) }
+    BarrierVerdict { begins: Some(barrier(checkpoint)), aligned: Some(barrier(checkpoint)), ..NOTHING }
 }
 
-const NOTHING: BarrierVerdict = BarrierVerdict { given_up: None, aligned: None };
+const NOTHING: BarrierVerdict = BarrierVerdict { given_up: None, begins: None, aligned: None };
 
 fn of(channels: usize) -> BarrierAlignment {
     BarrierAlignment::new(channels, None, DefectSet::NONE)
@@ -44,7 +44,7 @@ fn a_newer_barrier_gives_the_older_checkpoint_up_and_its_late_barriers_are_dropp
     let mut alignment = of(2);
     assert_eq!(alignment.barrier(0, barrier(1)), NOTHING);
     let verdict = alignment.barrier(1, barrier(2));
-    assert_eq!(verdict, BarrierVerdict { given_up: Some(CheckpointId(1)), aligned: None });
+    assert_eq!(verdict, BarrierVerdict { given_up: Some(CheckpointId(1)), ..NOTHING });
     assert!(!alignment.is_blocked(0) && alignment.is_blocked(1), "the other channel is read on");
     assert_eq!(alignment.barrier(0, barrier(2)), aligned(2));
     assert_eq!(alignment.barrier(1, barrier(1)), NOTHING, "too late");
@@ -146,10 +146,11 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 
 proptest! {
     #[test]
-    fn every_order_is_aligned_as_the_model_says(happenings in happenings()) {
+    fn every_order_is_aligned_as_the_model_says(happenings in happenings(), unaligned in any::<bool>()) {
         let mut alignment = of(3);
         let mut model = Model { delivered: vec![BTreeSet::new(); 3], ..Model::default() };
         for happening in happenings {
+            let begun_before = model.newest_begun();
             let verdict = match happening {
                 // A blocked or ended channel delivers nothing.
                 Happening::Barrier(channel, _) | Happening::End(channel)
@@ -160,7 +161,7 @@ proptest! {
                     if !is_late {
                         model.delivered[channel].insert(next);
                     }
-                    alignment.barrier(channel, barrier(next))
+                    alignment.barrier(channel, CheckpointBarrier { unaligned, ..barrier(next) })
                 }
                 Happening::Abort(checkpoint) => {
                     model.passed = model.passed.max(checkpoint);
@@ -172,12 +173,17 @@ proptest! {
                     alignment.channel_ended(channel)
                 }
             };
-            prop_assert_eq!(verdict.aligned.map(|barrier| barrier.checkpoint.0), model.settle());
+            let first = model.newest_begun().filter(|newest| begun_before < Some(*newest));
+            let settled = model.settle();
+            prop_assert_eq!(verdict.aligned.map(|barrier| barrier.checkpoint.0), settled);
+            let begins = if unaligned { first } else { settled };
+            prop_assert_eq!(verdict.begins.map(|barrier| barrier.checkpoint.0), begins);
             let newest = model.newest_begun();
             prop_assert_eq!(alignment.aligning().map(|checkpoint| checkpoint.0), newest);
             for channel in (0..3).filter(|channel| !model.ended.contains(channel)) {
                 let waits = newest.is_some_and(|newest| model.delivered[channel].contains(&newest));
-                prop_assert_eq!(alignment.is_blocked(channel), waits);
+                prop_assert_eq!(alignment.is_blocked(channel), waits && !unaligned);
+                prop_assert_eq!(alignment.is_captured(channel), newest.is_some() && !waits && unaligned);
             }
         }
     }

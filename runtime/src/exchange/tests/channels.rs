@@ -28,7 +28,7 @@ fn record(offset: u64) -> Record {
 }
 
 fn barrier(checkpoint: u64) -> CheckpointBarrier {
-    CheckpointBarrier { checkpoint: CheckpointId(checkpoint), stop: None }
+    CheckpointBarrier { checkpoint: CheckpointId(checkpoint), stop: None, unaligned: false }
 }
 
 /// Producers and consumers, and what is on its way between them.
@@ -123,8 +123,8 @@ impl Bench {
         while self.consumers[consumer].is_available() {
             match self.poll(consumer) {
                 GateEvent::Records(records) => offsets.extend(records.iter().map(|record| record.offset)),
-                GateEvent::Nothing | GateEvent::Barrier(BarrierVerdict { given_up: None, aligned: None }) => {
-                }
+                GateEvent::Nothing => {}
+                GateEvent::Barrier(verdict) if verdict == BarrierVerdict::default() => {}
                 other => others.push(other),
             }
         }
@@ -167,7 +167,8 @@ fn without_credit_the_producer_is_suspended_until_a_buffer_is_taken() {
     );
     let (offsets, others) = bench.drain(0);
     assert_eq!(offsets, [1, 2]);
-    let aligned = BarrierVerdict { given_up: None, aligned: Some(barrier(1)) };
+    let aligned =
+        BarrierVerdict { begins: Some(barrier(1)), aligned: Some(barrier(1)), ..BarrierVerdict::default() };
     assert_eq!(others, [GateEvent::Barrier(aligned)]);
 }
 
@@ -252,4 +253,60 @@ fn finished_producers_owe_nothing_from_the_beginning_on() {
     assert_eq!(gate.poll(&mut outbox), GateEvent::EndOfInput);
     assert!(!gate.is_available());
     assert_eq!(gate.trigger(barrier(5)).aligned, Some(barrier(5)), "its checkpoints are triggered");
+}
+
+fn overtaking(checkpoint: u64) -> CheckpointBarrier {
+    CheckpointBarrier { unaligned: true, ..barrier(checkpoint) }
+}
+
+fn offsets(buffers: &[(SubtaskIndex, Vec<Record>)]) -> Vec<u64> {
+    buffers.iter().flat_map(|(_, records)| records).map(|record| record.offset).collect()
+}
+
+#[test]
+fn a_barrier_that_overtakes_takes_the_buffers_of_both_ends_as_state() {
+    let mut bench = Bench::new(EdgeKind::Global, 2, 1, 1);
+    bench.emit(0, 0..1);
+    bench.emit(0, 1..2);
+    bench.emit(1, 10..11);
+    let mut overtaken = Vec::new();
+    bench.producer(0, |writer, outbox| overtaken = writer.send_barrier(overtaking(1), outbox));
+    assert_eq!(offsets(&overtaken), [1], "what waits for credit is the producer's");
+    bench.carry();
+    let verdict = BarrierVerdict { begins: Some(overtaking(1)), ..BarrierVerdict::default() };
+    assert_eq!(bench.poll(0), GateEvent::Barrier(verdict), "it is taken first");
+    assert_eq!(bench.drain(0), (vec![0, 10, 1], vec![]), "nobody is blocked");
+    assert_eq!(bench.consumers[0].take_captured(CheckpointId(1)), None, "a channel owes its barrier");
+    bench.producer(1, |writer, outbox| drop(writer.send_barrier(overtaking(1), outbox)));
+    bench.carry();
+    let verdict = BarrierVerdict { aligned: Some(overtaking(1)), ..BarrierVerdict::default() };
+    assert_eq!(bench.poll(0), GateEvent::Barrier(verdict));
+    let captured = bench.consumers[0].take_captured(CheckpointId(1)).unwrap();
+    assert_eq!(offsets(&captured), [0, 10], "overtaken, or taken before its own channel's barrier");
+}
+
+#[test]
+fn restored_buffers_come_first_and_belong_to_a_checkpoint_that_comes_before_they_are_taken() {
+    let mut bench = Bench::new(EdgeKind::Global, 1, 1, 1);
+    bench.consumers[0].restore(vec![(SubtaskIndex(0), vec![record(3)]), (SubtaskIndex(0), vec![record(4)])]);
+    bench.emit(0, 5..6);
+    assert!(matches!(bench.poll(0), GateEvent::Records(records) if records == [record(3)]));
+    bench.producer(0, |writer, outbox| drop(writer.send_barrier(overtaking(2), outbox)));
+    bench.carry();
+    let verdict =
+        BarrierVerdict { begins: Some(overtaking(2)), aligned: Some(overtaking(2)), given_up: None };
+    assert_eq!(bench.poll(0), GateEvent::Barrier(verdict));
+    assert_eq!(offsets(&bench.consumers[0].take_captured(CheckpointId(2)).unwrap()), [4, 5]);
+    assert_eq!(bench.drain(0).0, [4, 5]);
+}
+
+#[test]
+fn restored_buffers_of_a_producer_go_out_before_what_it_reads() {
+    let consumers = [peer(WRITERS, 0)];
+    let mut writer = RecordWriter::new((execution(READERS, 0), EPOCH), EdgeKind::Forward, &consumers);
+    writer.restore(vec![(SubtaskIndex(0), vec![record(1)]), (SubtaskIndex(0), vec![record(2)])]);
+    assert!(!writer.is_available(), "the reader waits for them");
+    let mut outbox = Outbox::new();
+    writer.requested(consumers[0].attempt, ChannelRequest::Open { credit: 1 }, &mut outbox);
+    assert_eq!(offsets(&writer.send_barrier(overtaking(4), &mut outbox)), [2], "one is sent");
 }
