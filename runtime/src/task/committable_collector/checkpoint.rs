@@ -20,7 +20,8 @@ pub struct CheckpointCommittableManager {
 }
 
 impl CheckpointCommittableManager {
-    /// For the checkpoint of its first summary, whose number of subtasks holds: that of later ones is not compared (FACT 64).
+    /// For the checkpoint of its first summary, whose number of subtasks holds; that of later ones is not compared (FACT
+    /// 64).
     pub(super) const fn for_summary(summary: &CommittableSummary) -> Self {
         let CommittableSummary { checkpoint, number_of_subtasks, .. } = *summary;
         Self { checkpoint, number_of_subtasks, subtasks: Vec::new() }
