@@ -21,7 +21,10 @@ pub struct RunReport {
     /// The hash over all its events: equal for equal (scenario, choices), on any machine and in any build.
     #[serde(with = "crate::trace_hash_text")]
     pub trace_hash: u64,
-    /// Inputs handled by a role: what 'events per second' counts.
+    /// What 'events per second' counts: messages that living processes took, and [`Self::role_steps`]. The same counts on
+    /// the [bare loop](crate::yardstick).
+    pub events: u64,
+    /// Inputs handled by a role.
     pub role_steps: u64,
     /// Whatever happened, one by one: turns, frames, timers, faults; what `limits.steps_max` bounds.
     pub world_steps: u64,
@@ -223,6 +226,7 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
     RunReport {
         outcome,
         trace_hash: world.judge().trace_hash(),
+        events: world.event_step_count() + world.message_count(),
         role_steps: world.event_step_count(),
         world_steps: world.step_count(),
         event_count: world.judge().event_count(),
@@ -272,6 +276,6 @@ mod tests {
         let (watched, plain) = (stopped_at_look(u64::MAX), run_seed(&demo(), 1));
         assert_eq!((watched.trace_hash, watched.outcome), (plain.trace_hash, plain.outcome));
         assert!(plain.world_steps > WORLD_STEPS_BETWEEN_STOPS, "or it was never looked at");
-        assert!(plain.role_steps < plain.world_steps);
+        assert!(plain.role_steps < plain.events && plain.events < plain.world_steps + plain.role_steps);
     }
 }

@@ -60,6 +60,7 @@ pub struct World {
     step_count: u64,
     event_step_count: u64,
     heartbeat_step_count: u64,
+    message_count: u64,
     fault_count: u64,
     network_timer_settings: u64,
     judge: Judge,
@@ -111,6 +112,7 @@ impl World {
             step_count: 0,
             event_step_count: 0,
             heartbeat_step_count: 0,
+            message_count: 0,
             fault_count: 0,
             network_timer_settings: 0,
             judge: Judge::new(&setup),
@@ -153,6 +155,14 @@ impl World {
     #[must_use]
     pub const fn event_step_count(&self) -> u64 {
         self.event_step_count.saturating_sub(self.heartbeat_step_count)
+    }
+
+    /// How many messages living processes took: for a mailbox, for an outside system, or the outcome of a delivery that
+    /// somebody waits for. What arrives twice, answers that only keep a message from being sent again, and heartbeats do
+    /// not count.
+    #[must_use]
+    pub const fn message_count(&self) -> u64 {
+        self.message_count
     }
 
     /// Whether faults have ended.

@@ -1,20 +1,23 @@
 //! The bare event loop: what a discrete-event simulation costs before it simulates a protocol.
 //!
 //! It does what any such simulation must: a virtual clock, a network with latency, requests with time-outs and resends,
-//! workers that crash and restart, and a running hash over all that happens. One coordinator keeps
+//! workers that crash and restart, labelled choices (without them no run is replayed or shrunk), and a running hash over
+//! all that happens. One coordinator keeps
 //! [`LANES_PER_WORKER`] requests in flight to each of [`WORKERS`] workers; a message takes 1 to 100 ms, a request 1 to
 //! 5 ms of work, an unanswered one is sent again after 300 ms, and every 2 s one worker crashes and restarts.
 //!
 //! The world's events per second are told beside this loop's, and this loop's beside those of the same workload on
 //! another simulator, each measured in the same process at the same time: a ratio survives a busy machine, an absolute
 //! number does not. Counted is the same everywhere: a message that a living process takes, work that is done, a time-out
-//! that leads to a resend, a crash, a restart. A timer that fires for nothing is no event.
+//! that leads to a resend, a crash, a restart. A timer that fires for nothing is no event. In the world, work is a role
+//! step; neither heartbeats nor the session layer's answers count there.
 //!
-//! Refused: a plainer loop (a heap and a counter), which is three times as fast and simulates nothing that anybody needs.
+//! Refused: a plainer loop (a heap and a counter), which is three times as fast and simulates nothing that anybody needs;
+//! and one generator for all draws, which saves a tenth and gives every new draw another run.
 
+use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
 use crate::world::fingerprinter::Fingerprinter;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use splitrace_runtime::ids::ProcessId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::Hasher;
@@ -79,7 +82,7 @@ pub struct BareLoop {
     free: Vec<u32>,
     lanes: [Lane; LANES],
     workers: [Worker; WORKERS],
-    random: ChaCha8Rng,
+    choices: SeedChoices,
     hash: Fingerprinter,
     now_ns: u64,
     numbered: u64,
@@ -98,7 +101,7 @@ impl BareLoop {
             free: Vec::new(),
             lanes: [Lane::default(); LANES],
             workers: [Worker::default(); WORKERS],
-            random: ChaCha8Rng::seed_from_u64(seed),
+            choices: SeedChoices::new(seed),
             hash: Fingerprinter::new(),
             now_ns: 0,
             numbered: 0,
@@ -162,14 +165,17 @@ impl BareLoop {
                     return false;
                 }
                 self.messages += 1;
-                let after_ns = self.within(WORK_MIN_NS, WORK_MAX_NS);
+                let label = Label::new(ChoiceKind::ThreadDelay, Subject::Process(worker_of(lane)));
+                let after_ns = self.within(label, WORK_MIN_NS, WORK_MAX_NS);
                 self.push(after_ns, Happening::Done { lane, number, life: worker.life });
             }
             Happening::Done { lane, number, life } => {
                 if self.workers[lane % WORKERS].life != life {
                     return false;
                 }
-                let after_ns = self.within(LATENCY_MIN_NS, LATENCY_MAX_NS);
+                let link = Subject::Link(worker_of(lane), ProcessId::JobManager);
+                let label = Label::new(ChoiceKind::Latency, link);
+                let after_ns = self.within(label, LATENCY_MIN_NS, LATENCY_MAX_NS);
                 self.push(after_ns, Happening::Answer { lane, number });
             }
             Happening::Answer { lane, number } => {
@@ -205,7 +211,8 @@ impl BareLoop {
 
     fn send(&mut self, lane: usize) {
         let Lane { number, sending } = self.lanes[lane];
-        let after_ns = self.within(LATENCY_MIN_NS, LATENCY_MAX_NS);
+        let link = Subject::Link(ProcessId::JobManager, worker_of(lane));
+        let after_ns = self.within(Label::new(ChoiceKind::Latency, link), LATENCY_MIN_NS, LATENCY_MAX_NS);
         self.push(after_ns, Happening::Request { lane, number });
         self.push(TIMEOUT_NS, Happening::TimeOut { lane, number, sending });
     }
@@ -225,10 +232,15 @@ impl BareLoop {
         self.order.push(Reverse((self.now_ns + after_ns, self.numbered, place)));
     }
 
-    fn within(&mut self, least: u64, most: u64) -> u64 {
+    fn within(&mut self, label: Label, least: u64, most: u64) -> u64 {
         debug_assert!(least <= most, "a range has a least and a most");
-        least + ((u128::from(self.random.next_u64()) * u128::from(most - least + 1)) >> 64) as u64
+        least + self.choices.choose(label, Draw::Below(most - least + 1))
     }
+}
+
+/// The process of a lane's worker.
+const fn worker_of(lane: usize) -> ProcessId {
+    ProcessId::TaskManager((lane % WORKERS) as u32)
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ Examples:
 A campaign of 2000 seeds or more on the default draw also asserts that the draw is not tame: that failovers, second
 faults, leader losses, each kind of fault and each window of the protocol really occurred.
 
-events/s counts role steps: inputs handled by one role of the protocol. 'judged' says which invariants had something to
+events/s counts messages that processes took and inputs that roles handled. 'judged' says which invariants had something to
 judge, in how many seeds, and why the others were not judged.
 
 When --time is up no further seed is begun, and those that were begun have a second to end. At least one is begun.

@@ -78,7 +78,9 @@ struct RunResult {
     verdict: Verdict,
     promise: String,
     trace_hash: String,
-    /// Inputs handled by a role: what events/s counts.
+    /// What events/s counts: messages that living processes took, and role steps.
+    events: u64,
+    /// Inputs handled by a role.
     role_steps: u64,
     /// Whatever happened: turns, frames, timers, faults; what `limits.steps_max` bounds.
     world_steps: u64,
@@ -97,6 +99,7 @@ impl RunResult {
             verdict: Verdict::of(report),
             promise: engine::promise_line(report),
             trace_hash: trace_hash_text::text(report.trace_hash),
+            events: report.events,
             role_steps: report.role_steps,
             world_steps: report.world_steps,
             events_told: report.event_count,

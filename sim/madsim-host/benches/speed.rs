@@ -64,7 +64,7 @@ mod measured {
             });
             world.add(|| {
                 let seeds = round * WORLD_RUNS..(round + 1) * WORLD_RUNS;
-                (seeds.map(|seed| run_seed(&demo, seed).role_steps).sum(), 0)
+                (seeds.map(|seed| run_seed(&demo, seed).events).sum(), 0)
             });
         }
         println!("one core, in {ROUNDS} rounds by turns, per second of processor time");

@@ -334,6 +334,7 @@ impl World {
         while_drained(&mut output.frames, |frame| self.transmit(frame, choices));
         while_drained(&mut output.outcomes, |(token, outcome)| {
             if let Some(slot) = self.find_actor(index, ActorId::MainThread) {
+                self.message_count += 1;
                 self.actors[slot].body.enqueue(Mail::Main(MainMail::DeliveryOutcome { token, outcome }));
                 self.schedule_turn(slot, choices);
             }
@@ -399,6 +400,8 @@ impl World {
         let Delivery { from, stream, cause_sequence, message } = delivery;
         if is_heartbeat(stream) {
             self.heartbeat_step_count += 1;
+        } else {
+            self.message_count += 1;
         }
         let (actor, mail) = match Arc::unwrap_or_clone(message) {
             Message::JobManager { epoch, message } => {

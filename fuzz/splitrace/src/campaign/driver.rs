@@ -96,7 +96,7 @@ fn harness_panicked(seed: u64) -> Digest {
         promise: "unknown".to_owned(),
         marks: Vec::new(),
         judgements: Vec::new(),
-        role_steps: 0,
+        events: 0,
         all_visible: false,
         full_promise: false,
     }
@@ -119,7 +119,7 @@ mod tests {
         let verdict = Verdict { outcome, code: None, sentence, records: String::new(), clean };
         let promise = "exactly-once".to_owned();
         let (marks, judgements) = (Vec::new(), Vec::new());
-        let role_steps = seed;
+        let events = seed;
         Some(Digest {
             seed,
             verdict,
@@ -127,7 +127,7 @@ mod tests {
             promise,
             marks,
             judgements,
-            role_steps,
+            events,
             all_visible: clean,
             full_promise: true,
         })

@@ -22,8 +22,8 @@ pub struct Digest {
     pub marks: Vec<String>,
     /// What each invariant did.
     pub judgements: Vec<(Code, Judgement)>,
-    /// How many inputs a role handled: the events of events/s.
-    pub role_steps: u64,
+    /// How many events it had: what events/s counts.
+    pub events: u64,
     /// Whether a bounded job made every record visible exactly once.
     pub all_visible: bool,
     /// Whether the scenario promised exactly-once without a reserve.
@@ -81,8 +81,8 @@ impl Judged {
 pub struct Summary {
     /// How many seeds were run.
     pub seeds: u64,
-    /// How many inputs a role handled: the events of events/s.
-    pub role_steps: u64,
+    /// How many events they had: what events/s counts.
+    pub events: u64,
     /// How many of them made every record visible exactly once.
     pub all_visible: u64,
     /// How many of them promised exactly-once without a reserve.
@@ -104,7 +104,7 @@ impl Summary {
     /// Takes a run; remembers at most `keep` seeds (at least one) for each distinct failure.
     pub fn add(&mut self, digest: Digest, keep: usize) {
         self.seeds += 1;
-        self.role_steps += digest.role_steps;
+        self.events += digest.events;
         self.all_visible += u64::from(digest.all_visible);
         self.full_promise += u64::from(digest.full_promise);
         *self.promises.entry(digest.promise).or_default() += 1;
@@ -131,7 +131,7 @@ impl Summary {
     /// Takes what another worker found.
     pub fn merge(&mut self, other: Self, keep: usize) {
         self.seeds += other.seeds;
-        self.role_steps += other.role_steps;
+        self.events += other.events;
         self.all_visible += other.all_visible;
         self.full_promise += other.full_promise;
         for (counts, others) in [
@@ -195,7 +195,7 @@ mod tests {
             promise: "exactly-once".to_owned(),
             marks,
             judgements: vec![(Code::C1, Judgement::Judged { count: seed % 5 }), (Code::K1, no_checker())],
-            role_steps: seed,
+            events: seed,
             all_visible: clean,
             full_promise: clean,
         }

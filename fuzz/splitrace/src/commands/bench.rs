@@ -28,7 +28,7 @@ const RATIO_BAR: u64 = 10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 struct Measured {
     runs: u64,
-    /// Role steps: inputs handled by a role; for the bare loop see [`splitrace_sim::yardstick`].
+    /// Messages that living processes took, and work done on them: see [`splitrace_sim::yardstick`].
     events: u64,
     /// Events that the runs told, each of which the checkers and the trace hash took; for the bare loop its messages.
     told: u64,
@@ -191,7 +191,7 @@ fn run_seeds(measured: &mut Measured, slice: Slice, scenario: impl Fn(u64) -> Sc
     let clock = Stopwatch::start();
     while slice.goes_on(clock, seed - first_seed) {
         let report = engine::run_one(&scenario(seed), seed);
-        events += report.role_steps;
+        events += report.events;
         told += report.event_count;
         seed += 1;
     }

@@ -54,9 +54,9 @@ struct CampaignResult {
     cut_short: Vec<u64>,
     wall_time_ms: u64,
     seeds_per_second: u64,
-    /// Role steps: inputs handled by a role.
+    /// Messages that living processes took, and inputs that roles handled.
     events_per_second: u64,
-    /// Role steps, as above.
+    /// The same, for one run.
     events_per_run: u64,
     summary: Summary,
     failed: u64,
@@ -145,8 +145,8 @@ fn result_of(
         cut_short,
         wall_time_ms: u64::try_from(wall_time.as_millis()).unwrap_or(u64::MAX),
         seeds_per_second: per_second(summary.seeds, wall_time),
-        events_per_second: per_second(summary.role_steps, wall_time),
-        events_per_run: summary.role_steps / summary.seeds.max(1),
+        events_per_second: per_second(summary.events, wall_time),
+        events_per_run: summary.events / summary.seeds.max(1),
         failed: summary.failed(),
         failures: failures(&summary, arguments),
         defects: found::found(arguments.switches.all(), &summary),

@@ -37,7 +37,7 @@ pub(super) fn digest(source: &ScenarioSource, seed: u64, twice_every: u64, stop:
         full_promise: engine::is_full_promise(&report),
         marks: engine::marks(&report),
         judgements: engine::judgements(&report, is_compared),
-        role_steps: report.role_steps,
+        events: report.events,
         all_visible: engine::is_all_visible(&report),
         verdict,
     })

@@ -17,7 +17,7 @@ fn write_text(text: &mut String, result: &CampaignResult) -> fmt::Result {
     let millis = result.wall_time_ms;
     writeln!(
         text,
-        "seeds {}..{}{}: {} in {}.{:01} s, {} seeds/s, {} events/s (role steps), {} events per run",
+        "seeds {}..{}{}: {} in {}.{:01} s, {} seeds/s, {} events/s, {} events per run",
         result.first_seed,
         result.end_seed,
         if result.interrupted { " (interrupted; this is what was run)" } else { "" },
