@@ -195,6 +195,7 @@ pub fn setup() -> RunSetup {
         failures_tolerable: 0,
         retained_max: 1,
         after_tasks_finish: true,
+        blocked_events_max: None,
     };
     setup_with(Some(checkpointing), true)
 }
@@ -253,6 +254,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         restart: RestartConfig::FixedDelay { delay_ns: 0, attempts_max: 10 },
         region: RegionScope::Subtask,
         task_managers: 2,
+        slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: NANOS_PER_MILLI, timeout_ns: 5 * NANOS_PER_MILLI },
         sink: SinkKind::Transactional,
         defects: DefectSet::NONE,

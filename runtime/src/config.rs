@@ -40,6 +40,10 @@ pub struct JobConfig {
     pub region: RegionScope,
     /// How many task managers the job master may use.
     pub task_managers: u32,
+    /// How many slots each of them has; `None` for as many as are asked for. Subtasks of one index share a slot, whatever
+    /// their vertex, as in Flink's default slot sharing group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_per_task_manager: Option<u32>,
     /// How the heartbeats between task managers and the job master run.
     pub heartbeat: HeartbeatConfig,
     /// What the sink writes to.
@@ -304,6 +308,11 @@ pub struct CheckpointConfig {
     pub retained_max: u32,
     /// Whether a last checkpoint is taken once tasks have finished (`checkpoints-after-tasks-finish`).
     pub after_tasks_finish: bool,
+    /// How many events a gateway may keep back: the one that fills it fails the checkpoints that it waits behind, so that
+    /// it opens. `None` for no bound, as in Flink. A bound below what a coordinator sends while a checkpoint runs lets none
+    /// complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_events_max: Option<u32>,
 }
 
 /// Which subtasks fail together.

@@ -145,6 +145,15 @@ registry! {
     OvertakenBuffersNotRestored = "overtaken-buffers-not-restored",
         "buffers that an unaligned barrier overtook are in the checkpoint, and a restore leaves them there",
         ["R1", "C2"], "made up for R1 (cf. FLINK-20654)", Planted;
+    BlockedEventsUnbounded = "blocked-events-unbounded",
+        "a gateway keeps back whatever its coordinator sends, however long the checkpoint takes",
+        ["B1"], "made up for B1", Planted;
+    TrackerNeverForgets = "tracker-never-forgets",
+        "the assignment tracker keeps what a completed checkpoint covers",
+        ["B1", "S1", "C1"], "made up for B1 (cf. FACT 6)", Planted;
+    SlotsNotCounted = "slots-not-counted",
+        "the job master deploys to the task manager with the least work, whether it has a free slot or not",
+        ["B1"], "made up for B1", Planted;
     ReaderSwapsRecords = "reader-swaps-records",
         "the reader hands every pair of records of a split over the wrong way round",
         ["S5", "R1", "C2"], "made up for S5", Planted;
@@ -190,6 +199,9 @@ registry! {
     AnnouncedNumberNotStored = "announced-number-not-stored",
         "a committer's state holds how many committables came in place of how many were announced",
         ["C2"], "FACT 77", Quirk;
+    MissingPendingFileIgnored = "missing-pending-file-ignored",
+        "a pending file that is gone at its commit counts as committed, and its records are lost",
+        ["C2"], "FACT 86", Quirk;
 }
 
 /// Which quirks a run has.

@@ -311,6 +311,8 @@ pub enum EventKind {
     AssignmentsFiled {
         /// The checkpoint.
         checkpoint: CheckpointId,
+        /// How many assignments it remembers, filed under this checkpoint or another.
+        remembered: u32,
     },
     /// The enumerator took its snapshot. Read by S1, S2.
     EnumeratorSnapshotTaken {

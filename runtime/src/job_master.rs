@@ -14,6 +14,7 @@ mod job_end;
 mod leadership;
 mod main_thread;
 mod restart_strategy;
+mod slots;
 mod waiting;
 
 #[cfg(test)]

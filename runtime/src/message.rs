@@ -92,6 +92,14 @@ pub enum ExecutionState {
     Failed,
 }
 
+impl ExecutionState {
+    /// Whether nothing comes after it.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Finished | Self::Canceled | Self::Failed)
+    }
+}
+
 /// The snapshot of one subtask. States cross as versioned bytes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct TaskSnapshot {

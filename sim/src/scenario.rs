@@ -238,6 +238,17 @@ impl Scenario {
         promise
     }
 
+    /// How many subtasks its widest vertex ever has: how many slots the job needs.
+    #[must_use]
+    pub fn widest(&self) -> u32 {
+        let of_vertex = |vertex: &VertexConfig| {
+            vertex.parallelism.max(vertex.exchange.map_or(0, |exchange| exchange.parallelism))
+        };
+        let first = self.job.vertices.iter().map(of_vertex);
+        let again = self.resubmission.map(|resubmission| resubmission.parallelism);
+        first.chain(again).max().unwrap_or(0)
+    }
+
     /// What a checker may know of it before the first event.
     #[must_use]
     pub fn setup(&self) -> RunSetup {

@@ -74,6 +74,9 @@ defects! {
     ended_channel_owes_barrier = "ended-channel-owes-barrier";
     region_ignores_exchange = "region-ignores-exchange";
     overtaken_buffers_not_restored = "overtaken-buffers-not-restored";
+    blocked_events_unbounded = "blocked-events-unbounded";
+    tracker_never_forgets = "tracker-never-forgets";
+    slots_not_counted = "slots-not-counted";
     reader_swaps_records = "reader-swaps-records";
     finished_subtask_holds_back = "finished-subtask-holds-back";
     announcements_end_at_restart = "announcements-end-at-restart";

@@ -2,10 +2,13 @@
 //! and that a sink that is slow for an hour fills no queue.
 
 use splitrace_invariants::{Code, Judgement, Outcome};
-use splitrace_runtime::config::{FetcherConfig, FetcherThreading, NANOS_PER_MILLI, ReaderKind};
+use splitrace_runtime::config::{
+    CoordinatedConfig, FetcherConfig, FetcherThreading, NANOS_PER_MILLI, ReaderKind, SinkKind,
+};
 use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::ids::OperatorUid;
 use splitrace_sim::choices::SeedChoices;
-use splitrace_sim::run::{RunReport, run_seed, run_with};
+use splitrace_sim::run::{RunReport, run_with};
 use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
 
 fn told(scenario: &Scenario, seed: u64) -> (RunReport, Vec<Event>) {
@@ -67,17 +70,40 @@ fn what_was_only_fetched_is_fetched_again_after_a_failure() {
 }
 
 #[test]
-fn an_hour_with_a_slow_sink_fills_no_queue() {
+fn an_hour_with_a_slow_sink_fills_no_queue_no_gateway_and_no_tracker() {
     let mut scenario = Scenario::demo(DemoMode::Fetcher, DemoOptions::default());
     let second_ns = 1_000 * NANOS_PER_MILLI;
     scenario.job.vertices[0].source.bounded = false;
-    scenario.job.vertices[0].task.record_interval_ns = 400 * NANOS_PER_MILLI;
+    // A record comes every 30 ms and takes 50 ms to write, on an average.
+    scenario.job.sink = SinkKind::Transactional;
+    scenario.job.vertices[0].task.record_interval_ns = 30 * NANOS_PER_MILLI;
+    scenario.job.vertices[0].task.write_buffer_records = 1;
+    scenario.job.vertices[0].coordinated = Some(CoordinatedConfig {
+        operator: OperatorUid(100),
+        event_interval_ns: 200 * NANOS_PER_MILLI,
+        event_count: 18_000,
+    });
+    scenario.job.checkpointing.as_mut().expect("the demo has checkpoints").blocked_events_max = Some(20);
+    scenario.job.slots_per_task_manager = Some(1);
     scenario.cancel_after_ns = Some(3_600 * second_ns);
     scenario.limits.virtual_time_max_ns = 3_700 * second_ns;
     scenario.limits.steps_max = 5_000_000;
-    scenario.network.service_jitter_ns = 900 * NANOS_PER_MILLI;
-    let report = run_seed(&scenario, 0);
+    scenario.network.service_jitter_ns = 100 * NANOS_PER_MILLI;
+    let mut blocked = 0;
+    let (mut filed, mut queued_most, mut leaders) = (0, 0, 0);
+    let mut look = |event: &Event| {
+        leaders += u32::from(matches!(event.kind, EventKind::LeaderGranted { .. }));
+        if let EventKind::BatchHandedOver { queued } = event.kind {
+            queued_most = queued_most.max(queued);
+        }
+        blocked += u32::from(matches!(event.kind, EventKind::OperatorEventBlocked { .. }));
+        filed += u32::from(matches!(event.kind, EventKind::AssignmentsFiled { .. }));
+    };
+    let report = run_with(&scenario, SeedChoices::new(0), Some(&mut look));
     assert!(report.is_success(), "{}", report.outcome);
     assert!(report.virtual_time_ns >= 3_600 * second_ns);
+    assert_eq!(leaders, 1, "the sink is slow and nothing else fails");
+    assert!(blocked > 1_000 && filed > 1_000, "{blocked} blocked, {filed} filed");
+    assert_eq!(queued_most, 2, "the fetchers ran into their bound");
     assert!(judged(&report, Code::B1) > 5_000, "{}", judged(&report, Code::B1));
 }

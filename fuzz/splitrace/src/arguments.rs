@@ -280,6 +280,9 @@ pub struct ScenarioShowArguments {
     /// The seed
     #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
+    /// What is switched on.
+    #[command(flatten)]
+    pub switches: Switches,
 }
 
 /// Arguments of `scenario check`.

@@ -301,8 +301,7 @@ pub fn judgements(report: &RunReport, is_compared: bool) -> Vec<(Code, Judgement
 #[derive(Clone, Debug)]
 pub struct ScenarioSource {
     given: Option<Scenario>,
-    profile: Profile,
-    switched_on: DefectSet,
+    switches: Switches,
 }
 
 impl ScenarioSource {
@@ -314,19 +313,31 @@ impl ScenarioSource {
     /// When the file cannot be read or is no valid scenario.
     pub fn new(file: Option<&Path>, switches: &Switches) -> Result<Self, CommandError> {
         let given = file.map(read_scenario).transpose()?;
-        Ok(Self { given, profile: switches.profile, switched_on: switches.all() })
+        Ok(Self { given, switches: switches.clone() })
     }
 
     /// The scenario of a seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
-        let mut scenario = self.given.clone().unwrap_or_else(|| Scenario::draw(seed));
-        if self.given.is_none() && self.profile == Profile::Flink {
-            scenario.network.semantics = NetworkSemantics::OrderedPerConnection;
+        match &self.given {
+            Some(given) => with_defects(given.clone(), self.switches.all()),
+            None => in_profile(Scenario::draw(seed), &self.switches),
         }
-        scenario.job.defects = scenario.job.defects.union(self.switched_on);
-        scenario
     }
+}
+
+/// A scenario of our own making in a profile: Flink's runs on the network that Flink takes for granted.
+#[must_use]
+pub fn in_profile(mut scenario: Scenario, switches: &Switches) -> Scenario {
+    if switches.profile == Profile::Flink {
+        scenario.network.semantics = NetworkSemantics::OrderedPerConnection;
+    }
+    with_defects(scenario, switches.all())
+}
+
+fn with_defects(mut scenario: Scenario, defects: DefectSet) -> Scenario {
+    scenario.job.defects = scenario.job.defects.union(defects);
+    scenario
 }
 
 /// Reads a scenario file.

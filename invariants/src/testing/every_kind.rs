@@ -65,7 +65,7 @@ fn tell_coordinator(history: &mut History) {
     history.coordinator(EventKind::NoMoreSplitsSignalled { attempt });
     let subtasks = vec![attempt.subtask];
     history.coordinator(EventKind::AlignmentAnnounced { allowed_ms: 7, subtasks });
-    history.coordinator(EventKind::AssignmentsFiled { checkpoint });
+    history.coordinator(EventKind::AssignmentsFiled { checkpoint, remembered: 1 });
     history.coordinator(EventKind::EnumeratorSnapshotTaken { checkpoint, pending });
     let subtask = attempt.subtask_id();
     history.coordinator(EventKind::SplitsGivenBack { subtask, restored: Some(checkpoint), splits });

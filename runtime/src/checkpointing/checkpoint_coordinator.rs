@@ -378,6 +378,7 @@ mod tests {
             failures_tolerable: 1,
             retained_max: 1,
             after_tasks_finish: true,
+            blocked_events_max: None,
         }
     }
 

@@ -76,6 +76,9 @@ pub enum CheckpointFailure {
     /// (FACTS 16, 26).
     #[error("Cannot close gateway")]
     CannotCloseGateway,
+    /// A gateway keeps back as many events as it may (see `CheckpointConfig::blocked_events_max`).
+    #[error("too many OperatorEvents wait behind this checkpoint")]
+    TooManyBlockedEvents,
     /// An event from before the close was not received (FACT 19).
     #[error("some OperatorEvents before this checkpoint barrier were not received")]
     EventLost,

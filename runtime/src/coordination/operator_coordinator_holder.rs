@@ -14,6 +14,8 @@
 //!   for one of them. In Flink the next checkpoint waits without end (FACT 25), or the process dies (FACT 26). Their
 //!   splits come back through the reset, so nobody needs their outcome.
 //! - A checkpoint that a gateway never saw is passed over, not thrown at the main thread (FACT 27).
+//! - A gateway that keeps back as many events as the job allows fails the checkpoints that it waits behind. Flink's takes
+//!   whatever comes.
 //! - Nothing is sent to an execution that is over (FACTS 29, 30). It cannot arrive, and a message to a zombie is one more
 //!   thing to reason about. If it has finished and the message was a split, the job fails over as a whole: no reset would
 //!   give the split back, and in Flink it is lost (FACTS 19, 46).
@@ -113,6 +115,7 @@ pub struct OperatorCoordinatorHolder {
     operator: OperatorUid,
     vertex: OperatorUid,
     checkpointing: bool,
+    blocked_events_max: Option<u32>,
     epoch: LeaderEpoch,
     defects: DefectSet,
     generation: u32,
@@ -152,6 +155,7 @@ impl OperatorCoordinatorHolder {
             operator,
             vertex: vertex.operator,
             checkpointing: config.checkpointing.is_some(),
+            blocked_events_max: config.checkpointing.and_then(|settings| settings.blocked_events_max),
             epoch,
             defects: config.defects,
             generation: 0,
@@ -350,7 +354,7 @@ impl OperatorCoordinatorHolder {
             return;
         }
         match message {
-            CoordinatorToMain::SendEvent { attempt, event } => self.send_event(attempt, event, out),
+            CoordinatorToMain::SendEvent { attempt, event } => self.send_event(attempt, event, out, signals),
             CoordinatorToMain::CheckpointResult { checkpoint, state: Ok(state) } => {
                 self.close_gateways(checkpoint, state, out, signals);
             }

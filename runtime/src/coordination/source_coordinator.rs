@@ -153,7 +153,9 @@ impl SourceCoordinator {
             }
             CoordinatorMail::Checkpoint(checkpoint) => self.on_checkpoint(checkpoint, out),
             CoordinatorMail::NotifyCheckpointComplete(checkpoint) => {
-                self.context.tracker.on_checkpoint_complete(checkpoint);
+                if !self.defects.has(Defect::TrackerNeverForgets) {
+                    self.context.tracker.on_checkpoint_complete(checkpoint);
+                }
                 out.emit(EventKind::CoordinatorNotified { checkpoint, completed: true });
                 self.call(out, |enumerator, context| {
                     enumerator.notify_checkpoint_complete(checkpoint, context)

@@ -75,12 +75,12 @@ impl MainThread {
         state.map(|held| (latest.id, held.1.clone()))
     }
 
-    /// The wait for all task managers is over: from here on one is enough.
+    /// The wait for all task managers is over: from here on those are enough that have the slots.
     pub(super) fn on_initial_wait_over(&mut self, out: &mut Outbox) {
         if self.status != JobStatus::AwaitingTaskManagers {
             return;
         }
-        if self.task_managers.len() > 0 {
+        if self.has_slots_for(&self.graph.subtasks()) {
             self.deploy_all(out);
         } else {
             out.set_timer(Timer::RestartDelay(INITIAL_WAIT), TASK_MANAGERS_WAIT_NS);
@@ -115,7 +115,7 @@ impl MainThread {
                 self.graph.get_mut(index).restore_as_finished();
                 continue;
             }
-            let task_manager = self.least_loaded();
+            let task_manager = self.task_manager_for(*subtask);
             deployed.push((self.graph.get_mut(index).deploy(task_manager), task_manager));
         }
         for (attempt, task_manager) in deployed {
@@ -151,15 +151,6 @@ impl MainThread {
         let source = vertex.source();
         let vertex = self.config.vertices.iter().find(|vertex| vertex.operator == source);
         vertex.expect("the graph is made of the configured vertices")
-    }
-
-    fn least_loaded(&self) -> ProcessAddress {
-        let load = |address: ProcessAddress| self.graph.on_task_manager(address).len();
-        // `min_by_key` keeps the first of equals: the lowest index.
-        self.task_managers
-            .addresses()
-            .min_by_key(|address| load(*address))
-            .expect("deployments wait for a task manager")
     }
 
     fn send_deployment(

@@ -274,12 +274,13 @@ impl MainThread {
 
     /// Restores and redeploys every failover that waits for nothing any more, oldest first.
     pub(super) fn complete_failovers(&mut self, out: &mut Outbox) {
-        if self.failovers.active.is_empty() || self.checkpoints.is_adding() || self.task_managers.len() == 0 {
+        if self.failovers.active.is_empty() || self.checkpoints.is_adding() {
             return;
         }
         let mut waiting = Vec::new();
         for failover in std::mem::take(&mut self.failovers.active) {
-            if failover.delay_over && self.unended(&failover).is_none() {
+            let has_ended = self.unended(&failover).is_none();
+            if failover.delay_over && has_ended && self.has_slots_for(&failover.subtasks) {
                 self.restore(failover, out);
             } else {
                 waiting.push(failover);

@@ -40,7 +40,10 @@ impl MainThread {
         } else if !failover.delay_over {
             format!("failover {number} waits for its restart delay")
         } else {
-            format!("failover {number} waits for a task manager to register")
+            format!(
+                "failover {number} waits for free slots, {} task managers are registered",
+                self.task_managers.len()
+            )
         })
     }
 

@@ -140,6 +140,7 @@ impl Shape {
             failures_tolerable: 9,
             retained_max: 1,
             after_tasks_finish: true,
+            blocked_events_max: None,
         });
         scenario.job.defects = self.defects;
         scenario.faults = FaultConfig {

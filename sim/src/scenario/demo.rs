@@ -154,6 +154,7 @@ impl Scenario {
                     failures_tolerable: mode.failures_tolerable(),
                     retained_max: 1,
                     after_tasks_finish: mode != DemoMode::FinalOff,
+                    blocked_events_max: None,
                 }),
                 restart: RestartConfig::FixedDelay {
                     delay_ns: restart_delay_ns,
@@ -161,6 +162,7 @@ impl Scenario {
                 },
                 region: RegionScope::Subtask,
                 task_managers: 2,
+                slots_per_task_manager: None,
                 heartbeat: HeartbeatConfig { interval_ns: 2 * SECOND_NS, timeout_ns: 10 * SECOND_NS },
                 sink: SinkKind::Append,
                 defects: mode.defects(),

@@ -141,6 +141,10 @@ pub(super) enum Property {
     EnumeratorFailure,
     EnumeratorFailureAt,
     Unaligned,
+    Slots,
+    SpareSlots,
+    BlockedEvents,
+    BlockedEventsMax,
 }
 
 impl Scenario {
@@ -163,7 +167,7 @@ impl Scenario {
         let cancel_after_ns = weaken(&mut drawer, &mut job, &faults);
         let resubmission = draw_resubmission(&mut drawer, &job);
         let second_ns = 1_000 * NANOS_PER_MILLI;
-        Self {
+        let mut scenario = Self {
             cancel_after_ns,
             savepoint_after_checkpoints,
             resubmission,
@@ -176,8 +180,25 @@ impl Scenario {
             network,
             faults,
             job,
-        }
+        };
+        scenario.job.slots_per_task_manager = draw_slots(&mut drawer, &scenario);
+        scenario
     }
+}
+
+/// Some jobs count slots, and mostly have hardly one to spare: a lost task manager is waited for then.
+fn draw_slots<C: Choices>(drawer: &mut Drawer<C>, scenario: &Scenario) -> Option<u32> {
+    let are_counted = drawer.percent(Property::Slots, 25);
+    let spare = drawer.below(Property::SpareSlots, 2) as u32;
+    are_counted.then(|| scenario.widest().div_ceil(scenario.job.task_managers) + spare)
+}
+
+/// Some gateways keep back only so many events: more than are sent while a checkpoint goes well, and fewer than while one
+/// is held up.
+fn draw_blocked_events_max<C: Choices>(drawer: &mut Drawer<C>) -> Option<u32> {
+    let is_bounded = drawer.percent(Property::BlockedEvents, 25);
+    let max = drawer.within(Property::BlockedEventsMax, 10, 20) as u32;
+    is_bounded.then_some(max)
 }
 
 fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
@@ -205,10 +226,12 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
             failures_tolerable: 1_000,
             retained_max: 1 + drawer.below(Property::Retained, 3) as u32,
             after_tasks_finish: true,
+            blocked_events_max: draw_blocked_events_max(drawer),
         }),
         restart: draw_restart(drawer),
         region: if drawer.percent(Property::Region, 35) { RegionScope::Vertex } else { RegionScope::Subtask },
         task_managers: 1 + drawer.below(Property::TaskManagers, 3) as u32,
+        slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
         defects: DefectSet::NONE,

@@ -115,6 +115,14 @@ impl Scenario {
         if !(1..=64).contains(&job.task_managers) {
             return wrong("job.task_managers", "it lies between 1 and 64");
         }
+        let widest = self.widest();
+        if let Some(slots) = job.slots_per_task_manager
+            && u64::from(slots) * u64::from(job.task_managers) < u64::from(widest)
+        {
+            let message =
+                format!("{} task managers have too few slots for {widest} subtasks", job.task_managers);
+            return wrong("job.slots_per_task_manager", &message);
+        }
         if job.heartbeat.interval_ns == 0 || job.heartbeat.timeout_ns <= job.heartbeat.interval_ns {
             return wrong("job.heartbeat", "the timeout is longer than the interval, and neither is 0");
         }
@@ -127,9 +135,11 @@ impl Scenario {
             && (checkpointing.interval_ns == 0
                 || checkpointing.timeout_ns == 0
                 || checkpointing.concurrent_max == 0
-                || checkpointing.retained_max == 0)
+                || checkpointing.retained_max == 0
+                || checkpointing.blocked_events_max == Some(0))
         {
-            let message = "interval, timeout, concurrent_max and retained_max are at least 1";
+            let message =
+                "interval, timeout, concurrent_max, retained_max and blocked_events_max are at least 1";
             return wrong("job.checkpointing", message);
         }
         if job.checkpointing.is_some_and(|held| held.concurrent_max > 1) && job.has_unaligned_exchange() {
@@ -336,6 +346,7 @@ fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Ending, Resubmission};
     use splitrace_runtime::config::RestartConfig;
 
     fn restart(delay_ns: u64) -> RestartConfig {
@@ -431,7 +442,6 @@ mod tests {
 
     #[test]
     fn unaligned_exchanges_know_one_checkpoint_at_a_time_and_no_other_parallelism() {
-        use crate::scenario::{Ending, Resubmission};
         use splitrace_runtime::config::ExchangeConfig;
         let unaligned = |concurrent_max, resubmitted| {
             refused(|scenario| {
@@ -453,6 +463,29 @@ mod tests {
         assert!(unaligned(2, 0).starts_with("job.checkpointing.concurrent_max: it is 1 where"));
         assert!(unaligned(1, 1).starts_with("resubmission: buffers that unaligned barriers"));
         assert_eq!(unaligned(1, 0), "accepted");
+    }
+
+    #[test]
+    fn a_job_fits_its_slots_also_when_it_is_submitted_again() {
+        let with = |slots, again: Option<u32>| {
+            refused(|scenario| {
+                scenario.job.task_managers = 2;
+                scenario.job.vertices.truncate(1);
+                scenario.job.vertices[0].parallelism = 3;
+                scenario.job.slots_per_task_manager = Some(slots);
+                scenario.resubmission = again.map(|parallelism| Resubmission {
+                    after_checkpoints: 1,
+                    ending: Ending::Cancel,
+                    delay_ns: 1,
+                    older_by: 0,
+                    parallelism,
+                    pause_ns: 1,
+                });
+            })
+        };
+        assert!(with(1, None).starts_with("job.slots_per_task_manager: 2 task managers have too few slots"));
+        assert_eq!(with(2, None), "accepted");
+        assert!(with(2, Some(5)).ends_with("for 5 subtasks"), "{}", with(2, Some(5)));
     }
 
     #[test]

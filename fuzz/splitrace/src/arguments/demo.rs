@@ -3,6 +3,7 @@
 //! Settings are pairs because recorded runs of the real job name theirs so: one can paste a recorded command line. One
 //! notation, snake case: `restart_delay=0`.
 
+use super::Switches;
 use crate::parse;
 use clap::{Args, ValueEnum};
 use splitrace_runtime::config::FailureMoment;
@@ -101,6 +102,7 @@ Examples:
   splitrace demo fail --fail-at 60         fail at another record
   splitrace demo fail-naive; echo $?       1: records are committed twice
   splitrace demo fail-late delay=20 interval=250 restart_delay=0
+  splitrace demo fail --defect tracker-returns-nothing
 
 Settings (milliseconds and counts):
   delay=80            between two records of a reader
@@ -133,6 +135,9 @@ pub struct DemoArguments {
     /// Shift the timing; the verdict stays
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
+    /// What is switched on beside what the mode itself shows
+    #[command(flatten)]
+    pub switches: Switches,
 }
 
 /// One `key=value`.

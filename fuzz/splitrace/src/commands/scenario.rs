@@ -1,7 +1,7 @@
 //! `splitrace scenario`: what a seed draws, and whether a file is a scenario.
 
 use crate::arguments::ScenarioCommand;
-use crate::engine::{Scenario, promise_lines, read_scenario};
+use crate::engine::{Scenario, in_profile, promise_lines, read_scenario};
 use crate::error::CommandError;
 use crate::report::Report;
 use serde_json::json;
@@ -10,8 +10,9 @@ use serde_json::json;
 pub(super) fn execute(command: &ScenarioCommand) -> Result<Report, CommandError> {
     match command {
         ScenarioCommand::Show(arguments) => {
-            let scenario = Scenario::draw(arguments.seed);
-            let mut text = format!("# the scenario that seed {} draws\n", arguments.seed);
+            let scenario = in_profile(Scenario::draw(arguments.seed), &arguments.switches);
+            let options = arguments.switches.options();
+            let mut text = format!("# the scenario that seed {}{options} draws\n", arguments.seed);
             text.push_str(&promise_comment(&scenario));
             text.push('\n');
             text.push_str(&scenario.to_toml());

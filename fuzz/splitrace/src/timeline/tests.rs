@@ -157,7 +157,8 @@ fn the_result_of_the_job_is_the_main_programs_row() {
 
 #[test]
 fn a_kind_that_only_checkers_read_has_no_row() {
-    assert_eq!(shown(true, ENUMERATOR, EventKind::AssignmentsFiled { checkpoint: CheckpointId(1) }), None);
+    let filed = EventKind::AssignmentsFiled { checkpoint: CheckpointId(1), remembered: 0 };
+    assert_eq!(shown(true, ENUMERATOR, filed), None);
     assert_eq!(shown(true, ActorId::Task(attempt(0)), EventKind::TaskRestored { checkpoint: None }), None);
 }
 

@@ -63,6 +63,7 @@ fn config() -> JobConfig {
         restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
         region: RegionScope::Subtask,
         task_managers: 1,
+        slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },
         sink: SinkKind::Append,
         defects: DefectSet::NONE,

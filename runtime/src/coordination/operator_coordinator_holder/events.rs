@@ -16,7 +16,13 @@ use crate::message::*;
 use std::collections::BTreeSet;
 
 impl OperatorCoordinatorHolder {
-    pub(super) fn send_event(&mut self, attempt: ExecutionAttemptId, event: OperatorEvent, out: &mut Outbox) {
+    pub(super) fn send_event(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        event: OperatorEvent,
+        out: &mut Outbox,
+        signals: &mut Vec<HolderSignal>,
+    ) {
         let unconfirmed = UnconfirmedEvent {
             attempt,
             brings_splits: matches!(event, OperatorEvent::AddSplits(_)),
@@ -38,8 +44,21 @@ impl OperatorCoordinatorHolder {
         self.event_next += 1;
         debug_assert!(id.0 >> TOKEN_EVENT_BITS == 0, "the number fits the token");
         self.unconfirmed.insert(id, unconfirmed);
-        if passage == Passage::Open {
-            self.release(attempt, id, event, out);
+        match passage {
+            Passage::Open => self.release(attempt, id, event, out),
+            Passage::BlockedBehind(_) => self.fail_behind_full_gateway(attempt, signals),
+        }
+    }
+
+    /// A gateway that is full fails every checkpoint that it waits behind: each would only hand its events to the next.
+    fn fail_behind_full_gateway(&self, attempt: ExecutionAttemptId, signals: &mut Vec<HolderSignal>) {
+        let Some(max) = self.blocked_events_max else { return };
+        let gateway = self.gateway(attempt).expect("it has just kept an event back");
+        let is_full = gateway.blocked_events().count() >= max as usize;
+        if is_full && !self.defects.has(Defect::BlockedEventsUnbounded) {
+            for (checkpoint, _) in gateway.closed() {
+                self.signal_failure(checkpoint, CheckpointFailure::TooManyBlockedEvents, signals);
+            }
         }
     }
 

@@ -28,8 +28,11 @@ fn attempt(subtask: u32, attempt: u32) -> ExecutionAttemptId {
 impl Bench {
     /// Two subtasks, started, both ready.
     fn new(defects: DefectSet) -> Self {
-        let mut holder =
-            OperatorCoordinatorHolder::new(&job(2, defects).into(), OperatorUid(0), LeaderEpoch(1));
+        Self::of(job(2, defects))
+    }
+
+    fn of(job: crate::config::JobConfig) -> Self {
+        let mut holder = OperatorCoordinatorHolder::new(&job.into(), OperatorUid(0), LeaderEpoch(1));
         let mut out = Outbox::new();
         holder.start(None, &mut out);
         holder.execution_attempt_ready(attempt(0, 0), TASK_MANAGER, &mut out);
@@ -149,6 +152,26 @@ fn facts_9_to_12_events_before_the_close_go_out_and_each_acknowledgement_opens_o
     assert_eq!(bench.said(), ["^0:1", ">1"]);
     bench.holder.notify_checkpoint_complete(chk(1), &mut bench.out).expect("seen");
     assert_eq!(bench.said(), ["^1:1", ">2", "=complete"]);
+    assert_eq!(bench.holder.blocked_event_count(), 0);
+}
+
+#[test]
+fn a_full_gateway_fails_every_checkpoint_that_it_waits_behind() {
+    let mut job = job(2, DefectSet::NONE);
+    job.checkpointing.as_mut().expect("it has checkpoints").blocked_events_max = Some(2);
+    let mut bench = Bench::of(job);
+    bench.trigger_and_close(1);
+    bench.send(0);
+    bench.send(1);
+    assert_eq!(bench.signalled(), ["complete 1"], "each gateway keeps one back");
+    bench.trigger_and_close(2);
+    bench.send(1);
+    assert_eq!(bench.signalled(), ["failed 1", "failed 2"]);
+    let _ = bench.said();
+    for checkpoint in [1, 2] {
+        bench.holder.notify_checkpoint_aborted(chk(checkpoint), &mut bench.out).expect("seen");
+    }
+    assert_eq!(bench.said(), ["^0:1", ">0", "^1:1", ">1", "=aborted", "^0:0", "^1:1", ">2", "=aborted"]);
     assert_eq!(bench.holder.blocked_event_count(), 0);
 }
 

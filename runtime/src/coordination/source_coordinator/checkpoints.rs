@@ -53,7 +53,8 @@ impl SourceCoordinator {
     fn file(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
         if checkpoint != CheckpointId::BATCH {
             self.context.tracker.on_checkpoint(checkpoint);
-            out.emit(EventKind::AssignmentsFiled { checkpoint });
+            let remembered = self.tracked_split_count() as u32;
+            out.emit(EventKind::AssignmentsFiled { checkpoint, remembered });
         }
     }
 

@@ -90,7 +90,7 @@ impl Bench {
                     format!("assigned {}{:?}", attempt.subtask.0, indices(&splits))
                 }
                 EventKind::NoMoreSplitsSignalled { attempt } => format!("no more {}", attempt.subtask.0),
-                EventKind::AssignmentsFiled { checkpoint } => format!("filed {}", checkpoint.0),
+                EventKind::AssignmentsFiled { checkpoint, .. } => format!("filed {}", checkpoint.0),
                 EventKind::EnumeratorSnapshotTaken { pending, .. } => {
                     format!("snapshot {:?}", indices(&pending))
                 }

@@ -269,9 +269,41 @@ fn a_failover_waits_for_a_task_manager() {
     script.timer(Timer::RestartDelay(1));
     script.skip().timer(Timer::RestartDelay(2));
     assert!(script.told().is_empty());
-    assert!(script.main.waiting_for().unwrap().contains("a task manager to register"));
+    assert!(script.main.waiting_for().unwrap().contains("free slots, 0 task managers are registered"));
     script.network(task_manager(0, 1), JobManagerMessage::RegisterTaskManager);
     assert_eq!(script.told().iter().filter(|line| line.starts_with("deployed")).count(), 2);
+}
+
+/// Loses task manager 1 of two with `slots` each, and lets the restart delay pass.
+fn lose_one_of_two(slots: Option<u32>) -> Script {
+    let mut script = Script::running(JobConfig { slots_per_task_manager: slots, ..config() });
+    for _ in 0..4 {
+        script.network(task_manager(0, 0), JobManagerMessage::Heartbeat);
+        script.timer(Timer::HeartbeatCheck);
+    }
+    script.skip().timer(Timer::RestartDelay(1));
+    script
+}
+
+#[test]
+fn a_failover_waits_for_a_slot_where_slots_are_counted() {
+    let mut script = lose_one_of_two(Some(1));
+    assert!(script.told().is_empty(), "task manager 0 is full");
+    assert!(script.main.waiting_for().unwrap().contains("free slots, 1 task managers are registered"));
+    script.network(task_manager(1, 1), JobManagerMessage::RegisterTaskManager);
+    assert_eq!(script.told().last().unwrap(), "deployed subtask 1 #1 on 1 from nothing");
+    for slots in [None, Some(2)] {
+        let told = lose_one_of_two(slots).told();
+        assert_eq!(told.last().unwrap(), "deployed subtask 1 #1 on 0 from nothing", "{slots:?}");
+    }
+}
+
+#[test]
+fn a_slot_is_free_again_once_its_subtask_has_ended() {
+    let mut script = Script::running(JobConfig { slots_per_task_manager: Some(1), ..config() });
+    script.state(attempt(1, 0), ExecutionState::Failed);
+    script.skip().timer(Timer::RestartDelay(1));
+    assert_eq!(script.told().last().unwrap(), "deployed subtask 1 #1 on 1 from nothing");
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn service() -> HighAvailability {
         restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
         region: RegionScope::Subtask,
         task_managers: 1,
+        slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },
         sink: SinkKind::Append,
         defects: DefectSet::NONE,
@@ -261,6 +262,7 @@ fn completed_checkpoints_are_retained_and_a_job_that_is_submitted_again_restores
         failures_tolerable: 0,
         retained_max: 3,
         after_tasks_finish: true,
+        blocked_events_max: None,
     });
     service.config = Arc::new(config.clone());
     ask(&mut service, job_manager(0), 0, 0, LEASE);

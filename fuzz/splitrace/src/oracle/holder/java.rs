@@ -53,6 +53,7 @@ pub(super) fn checkpoint_failure(failure: &CheckpointFailure) -> String {
     match failure {
         CheckpointFailure::Coordinator(error) => coordinator_error(error),
         CheckpointFailure::CannotCloseGateway => "FlinkException: Cannot close gateway".to_owned(),
+        CheckpointFailure::TooManyBlockedEvents => unreachable!("Flink has no such bound, so the oracle sets none"),
         CheckpointFailure::EventLost => "FlinkException: Failing OperatorCoordinator checkpoint because some \
                                          OperatorEvents before this checkpoint barrier were not received by the target \
                                          tasks."
