@@ -1,5 +1,6 @@
 //! The traits that connector authors implement, typed, and the adapters that turn them into bytes for the protocol.
 
+pub mod file_io;
 pub mod sink;
 pub mod source;
 pub mod source_state;

@@ -1,4 +1,5 @@
 //! Connectors, as pure logic.
 
+pub mod file_sink;
 pub mod range_source;
 pub mod two_phase_sink;

@@ -7,12 +7,14 @@
 
 mod append_store;
 mod content;
+mod file_system;
 mod high_availability;
 mod store;
 mod transactional_store;
 mod visible_ledger;
 
 pub use append_store::AppendStore;
+pub use file_system::FileSystem;
 pub use high_availability::HighAvailability;
 pub use store::{OpenTransaction, Store};
 pub use transactional_store::TransactionalStore;

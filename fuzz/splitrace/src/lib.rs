@@ -14,6 +14,7 @@ pub mod error;
 pub mod invocation;
 pub mod oracle;
 pub mod parse;
+pub mod real_files;
 pub mod report;
 pub mod story;
 pub mod timeline;

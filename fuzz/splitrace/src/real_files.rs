@@ -1,0 +1,142 @@
+//! File operations on a real file system, below one folder.
+//!
+//! The answers are those of the simulated one, and a test holds that. What a system call refuses beyond them is told as
+//! [`FileAnswer::Failed`] with the system's words. A path that leads out of the folder is refused before any call.
+
+use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct RealFiles {
+    root: PathBuf,
+}
+
+impl RealFiles {
+    /// Everything below this folder, which exists.
+    #[must_use]
+    pub const fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// Carries an operation out.
+    pub fn perform(&self, operation: &FileOperation) -> FileAnswer {
+        let done = match operation {
+            FileOperation::Write { path, at, bytes } => self.write(path, *at, bytes),
+            FileOperation::Sync { path } => self.sync(path),
+            FileOperation::Resume { path, length } => self.resume(path, *length),
+            FileOperation::Publish { hidden, target, length } => self.publish(hidden, target, *length),
+            FileOperation::Delete { path } => self.delete(path),
+            FileOperation::List { folder } => self.list(folder).map(FileAnswer::Listed),
+        };
+        done.unwrap_or_else(|error| match error.kind() {
+            ErrorKind::NotFound => FileAnswer::NotFound,
+            ErrorKind::StorageFull => FileAnswer::NoSpace,
+            _ => FileAnswer::Failed(error.to_string()),
+        })
+    }
+
+    fn at(&self, path: &str) -> io::Result<PathBuf> {
+        let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        if is_plain {
+            Ok(self.root.join(path))
+        } else {
+            Err(io::Error::new(ErrorKind::InvalidInput, format!("'{path}' leads out of the folder")))
+        }
+    }
+
+    fn write(&self, path: &str, at: u64, bytes: &[u8]) -> io::Result<FileAnswer> {
+        let path = self.at(path)?;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let length = path.metadata().map_or(0, |data| data.len());
+        if length < at {
+            return Ok(FileAnswer::TooShort(length));
+        }
+        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        file.set_len(at)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)?;
+        Ok(FileAnswer::Done)
+    }
+
+    fn sync(&self, path: &str) -> io::Result<FileAnswer> {
+        let path = self.at(path)?;
+        File::open(&path)?.sync_all()?;
+        // The name must be durable too.
+        if let Some(folder) = path.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(FileAnswer::Done)
+    }
+
+    fn resume(&self, path: &str, length: u64) -> io::Result<FileAnswer> {
+        cut_to(&self.at(path)?, length)
+    }
+
+    fn publish(&self, hidden: &str, target: &str, length: u64) -> io::Result<FileAnswer> {
+        let (hidden, target) = (self.at(hidden)?, self.at(target)?);
+        if !hidden.exists() {
+            return Ok(if target.exists() { FileAnswer::AlreadyDone } else { FileAnswer::NotFound });
+        }
+        let cut = cut_to(&hidden, length)?;
+        if cut == FileAnswer::Done {
+            if let Some(folder) = target.parent() {
+                fs::create_dir_all(folder)?;
+                fs::rename(&hidden, &target)?;
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        Ok(cut)
+    }
+
+    fn delete(&self, path: &str) -> io::Result<FileAnswer> {
+        match fs::remove_file(self.at(path)?) {
+            Ok(()) => Ok(FileAnswer::Done),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(FileAnswer::AlreadyDone),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.at(folder)?];
+        while let Some(folder) = folders.pop() {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    found.push((self.name_of(&entry.path()), entry.metadata()?.len()));
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn name_of(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+}
+
+/// Cuts a file and makes the cut durable.
+fn cut_to(path: &Path, length: u64) -> io::Result<FileAnswer> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let found = file.metadata()?.len();
+    if found < length {
+        return Ok(FileAnswer::TooShort(found));
+    }
+    file.set_len(length)?;
+    file.sync_all()?;
+    Ok(FileAnswer::Done)
+}

@@ -1,0 +1,32 @@
+//! The file sink: records become lines of part files, and a part file becomes visible by one rename.
+//!
+//! ```text
+//!   write ──▶ in progress (.part-U-0.inprogress.V)
+//!   roll, or end of input ──▶ pending, named in a committable ──▶ checkpoint complete: renamed to part-U-0
+//!   checkpoint, not rolled ──▶ its name and length are writer state; a restore cuts it to that length and goes on
+//! ```
+//!
+//! Each *bucket* (a folder) has a unique name and a counter of its own, so that no two writers, and no two lives of one,
+//! ever make the same file (FACT 89). A rolling policy says when a file is closed. The default one closes none at a
+//! checkpoint, so what it has written stays hidden until a file is large or old enough (FACTS 82, 91); a bulk format cannot
+//! go on with a file of an earlier life and must roll at every checkpoint.
+//!
+//! Everything here is a pure state machine over [`FileIo`](crate::api::file_io::FileIo): Flink's `FileWriter`,
+//! `FileWriterBucket` and `FileCommitter`, whose recorded answers it gives (`docs/conformance.md`).
+
+mod bucket;
+mod committable;
+mod committer;
+mod part_file;
+mod rolling_policy;
+mod writer;
+
+pub use bucket::{BULK_MAGIC, BucketState, FileWriterBucket};
+pub use committable::FileSinkCommittable;
+pub use committer::{FileCommitError, FileCommitter};
+pub use part_file::{PartFile, UniqueNames};
+pub use rolling_policy::RollingPolicy;
+pub use writer::{FileRestoreError, FileWriter, FileWriterConfig, Format};
+
+#[cfg(test)]
+mod tests;
