@@ -2,6 +2,7 @@ use super::*;
 use crate::checker::{Judgement, RunStop};
 use crate::testing::{History, attempt, contents, name, range, setup};
 use crate::violation::Moment;
+use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::event::FaultKind;
 use splitrace_runtime::message::JobResult;
 
@@ -178,4 +179,21 @@ fn what_an_older_checkpoint_leaves_behind_is_owed_no_more() {
     assert!(timed.judge_with(&setup).0.is_err(), "restored as the latest, it would have been owed");
     setup.promise.input.restores_older = true;
     assert_eq!(timed.judge_with(&setup).0, Ok(()));
+}
+
+/// An append under a name that a later checkpoint took does nothing, so nothing becomes visible that could be in time.
+#[test]
+fn behind_an_older_checkpoint_an_append_store_owes_nothing() {
+    let mut timed = Timed::new();
+    timed.completed(100, 1);
+    timed.completed(110, 2);
+    timed.visible(111, 2);
+    timed.ended(112, JobResult::Cancelled);
+    timed.world(120, EventKind::JobSubmitted { checkpoint: Some(CheckpointId(1)), parallelism: 1 });
+    timed.completed(130, 3);
+    timed.completed(900, 4);
+    let mut setup = patient();
+    setup.promise.input.restores_older = true;
+    setup.promise.input.sink = SinkKind::Append;
+    assert!(matches!(timed.judge_with(&setup), (Ok(()), Judgement::NotJudged(_))));
 }

@@ -79,7 +79,9 @@ impl Promise {
         let input = &self.input;
         let starts_over = !input.checkpointing && input.failover_possible;
         match code {
-            Code::R1 | Code::C2 if input.restores_older && matches!(input.sink, SinkKind::Append) => {
+            Code::R1 | Code::C2 | Code::C5
+                if input.restores_older && matches!(input.sink, SinkKind::Append) =>
+            {
                 Level::None(NAMES_TAKEN)
             }
             Code::K2 if input.restores_older => {

@@ -232,6 +232,8 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 10,
+        commit_script: None,
+        commit_back_off_ns: 0,
         store_timeout_ns: NANOS_PER_MILLI,
         reader: ReaderKind::Direct,
         stall: None,

@@ -11,8 +11,8 @@ pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
 pub use restart::RestartConfig;
 pub use script::{
-    CheckpointFailure, CheckpointMoment, EnumeratorFailure, EnumeratorScript, Reassignment, ReturnedSplits,
-    SnapshotAssignment,
+    CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
+    Reassignment, ReturnedSplits, SnapshotAssignment,
 };
 
 use crate::defects::DefectSet;
@@ -191,6 +191,13 @@ pub struct TaskConfig {
     pub write_buffer_records: u32,
     /// How many immediate retries a committer has (`sink.committer.retries`, 10 in Flink).
     pub commit_retries_max: u32,
+    /// What the committer signals instead of committing.
+    #[serde(default)]
+    pub commit_script: Option<CommitScript>,
+    /// How long the committer stands still inside `commit` before it asks once more, for each retry that the committable
+    /// has had; 0 asks again at once, as Flink itself does (FACT 69).
+    #[serde(default)]
+    pub commit_back_off_ns: u64,
     /// How long a task waits for the store before it takes the outcome as unknown.
     pub store_timeout_ns: u64,
     /// How the reader waits for its next record.

@@ -202,6 +202,18 @@ registry! {
     MissingPendingFileIgnored = "missing-pending-file-ignored",
         "a pending file that is gone at its commit counts as committed, and its records are lost",
         ["C2"], "FACT 86", Quirk;
+    KnownReasonDropped = "known-reason-dropped",
+        "a committable that failed for a known reason is dropped in silence, and the job finishes without its records",
+        ["C2", "R1"], "FACT 73", Quirk;
+    CommitterRetriesIgnored = "committer-retries-ignored",
+        "sink.committer.retries of the job's configuration is ignored: a committer always has 10 retries",
+        ["K1", "S4"], "FACT 70", Quirk;
+    CommitGivenUpSilently = "commit-given-up-silently",
+        "a commit that is to be tried again later is given up without a word",
+        ["C2", "R1"], "FLINK-23896 (cf. SNK-01)", Historical;
+    UnknownErrorIsSuccess = "unknown-error-is-success",
+        "a commit that fails for an unknown reason counts as committed",
+        ["C2", "R1"], "FLINK-24773 (TXN-07)", Historical;
 }
 
 /// Which quirks a run has.

@@ -349,6 +349,13 @@ pub enum JobManagerMessage {
         /// The execution.
         attempt: ExecutionAttemptId,
     },
+    /// The execution is failing for a reason that no restart takes away: the job is to fail for good.
+    RestartsUseless {
+        /// The execution.
+        attempt: ExecutionAttemptId,
+        /// Why.
+        cause: String,
+    },
 }
 
 /// To a task manager, over the network.
@@ -634,6 +641,8 @@ pub enum Timer {
     FetchDue(FetcherNumber),
     /// Task: a store call has had no answer.
     StoreTimeout(CallId),
+    /// Task: a committer that stood still asks the store.
+    StoreCallDue(CallId),
     /// Task: user code that stood still goes on.
     UserCodeStall,
     /// Task: the source reports its watermark.

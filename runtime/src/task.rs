@@ -243,6 +243,10 @@ impl Task {
                 Ok(())
             }
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),
+            Some(TaskMail::Timer(Timer::StoreCallDue(call))) => {
+                self.store.send_held(call, outbox);
+                Ok(())
+            }
             Some(TaskMail::Timer(timer)) => {
                 debug_assert!(false, "{timer:?} is no timer of a task");
                 Ok(())
@@ -325,6 +329,8 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
         parallelism: descriptor.parallelism,
         restored,
         write_buffer_records: config.write_buffer_records,
+        commit_script: config.commit_script,
+        commit_back_off_ns: config.commit_back_off_ns,
     };
     let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
     let writer = SinkWriterOperator::new(writer);
@@ -358,6 +364,14 @@ impl Actor for Task {
         debug_assert!(self.is_runnable(), "a turn without anything to do: {:?}", self.status);
         debug_assert!(decision.batch_size_max >= 1, "a poll may hand on a record");
         if let Err(error) = self.step(decision, outbox) {
+            if error.is_final() {
+                let message = JobManagerMessage::RestartsUseless {
+                    attempt: self.descriptor.attempt,
+                    cause: error.to_string(),
+                };
+                let stream = Stream::SubtaskEvents(self.descriptor.attempt);
+                self.tell_job_manager(stream, message, None, outbox);
+            }
             self.fail(&error.to_string(), outbox);
         }
     }

@@ -146,6 +146,9 @@ pub struct FaultConfig {
     pub pause_max_ns: u64,
     /// A call to an outside system is refused, answered late, or done without a reply.
     pub outside: Odds,
+    /// From here on the store answers 'not now', until nothing breaks any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_out_after_ns: Option<u64>,
     /// A window of the protocol gets a crash or a delay when it opens.
     pub window: Odds,
     /// The window that gets one far more often than the others, if windows get any: so each of them gets its share over
@@ -180,6 +183,7 @@ impl FaultConfig {
         pause: Odds::NEVER,
         pause_max_ns: 1,
         outside: Odds::NEVER,
+        store_out_after_ns: None,
         window: Odds::NEVER,
         window_favoured: None,
         second: Odds::NEVER,
@@ -198,6 +202,7 @@ impl FaultConfig {
             || self.partitions_max > 0
             || self.frame.numerator > 0
             || self.outside.numerator > 0
+            || self.store_out_after_ns.is_some()
             || self.pause.numerator > 0
             || self.window.numerator > 0
     }
@@ -208,6 +213,7 @@ fn may_user_code_fail(vertex: &VertexConfig) -> bool {
     vertex.task.user_failure.is_some()
         || vertex.task.checkpoint_failure.is_some()
         || vertex.source.script.failure.is_some()
+        || vertex.task.commit_script.is_some()
         || is_alignment_unsupported(vertex)
 }
 
@@ -234,6 +240,10 @@ impl Scenario {
         });
         // The budget of faults cannot use up this many restarts, so a job that fails all the same is a finding.
         promise.may_fail &= job.restart.failures_survived() < RESTARTS_BEYOND_ANY_BUDGET;
+        // What a committer gives up for good no restart brings back.
+        let gives_up =
+            |vertex: &VertexConfig| vertex.task.commit_script.is_some_and(|script| script.gives_up());
+        promise.may_fail |= job.vertices.iter().any(gives_up);
         promise.may_be_cancelled = self.cancel_after_ns.is_some();
         promise
     }

@@ -13,7 +13,7 @@ mod tame;
 
 pub use driver::{Driven, Plan, drive};
 pub use progress::Progress;
-pub use shape::FailureShape;
+pub use shape::{Behind, FailureShape};
 pub use summary::{Digest, Failure, Judged, Summary};
 pub use tame::{
     FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, TWO_COORDINATORS,

@@ -158,3 +158,14 @@ fn a_failure_without_checkpoints_gives_everything_back() {
     assert_eq!(failed.text.matches("injected failure").count(), 1, "{}", failed.text);
     assert_eq!(failed.last_line(), EXACTLY_ONCE);
 }
+
+#[test]
+fn an_outage_uses_up_eleven_calls_at_once_and_a_committer_that_backs_off_sits_it_out() {
+    for seed in SEEDS {
+        let at_once = demo(&["outage", "--seed", seed]);
+        at_once.is(0, &["Failed to commit 1 committables after 10 retries", "job FAILED"]);
+        let patient = demo(&["outage-back-off", "--seed", seed]);
+        patient.is(0, &["is tried again", "job FINISHED", "records read=160 re-read=0"]);
+        assert_eq!(patient.last_line(), EXACTLY_ONCE, "seed {seed}");
+    }
+}

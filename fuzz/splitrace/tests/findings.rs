@@ -2,7 +2,7 @@
 //! invariant that its entry in the registry names.
 
 use splitrace::arguments::Switches;
-use splitrace::campaign::FailureShape;
+use splitrace::campaign::{Behind, FailureShape};
 use splitrace::engine::{Scenario, ScenarioSource, Verdict, run_one};
 use splitrace_runtime::defects::{Defect, Profile};
 use std::fmt::Write;
@@ -12,13 +12,14 @@ use std::path::Path;
 const SEEDS_MAX: u64 = 5_000;
 
 /// The quirks that a user can trigger, in the order of the page.
-const FINDINGS: [Defect; 6] = [
+const FINDINGS: [Defect; 7] = [
     Defect::AssignedInSnapshot,
     Defect::SplitAfterEndOfInputLost,
     Defect::SplitToFinishedTaskLost,
     Defect::EventAwaitedOnce,
     Defect::LatchBeforeCheck,
     Defect::DeadExecutionsAreSent,
+    Defect::KnownReasonDropped,
 ];
 
 fn verdict(scenario: &Scenario, seed: u64) -> Verdict {
@@ -26,7 +27,7 @@ fn verdict(scenario: &Scenario, seed: u64) -> Verdict {
 }
 
 fn shape(verdict: &Verdict) -> FailureShape {
-    FailureShape::new(&verdict.outcome, verdict.code.as_deref(), &verdict.sentence, &[])
+    FailureShape::new(&verdict.outcome, verdict.code.as_deref(), &verdict.sentence, &Behind::default())
 }
 
 /// Whether the failure does not come about without the quirk, and is one that its entry names.

@@ -23,6 +23,7 @@ pub use state::{
     encode_committer_state, encode_writer_state, writer_records_held,
 };
 
+use crate::config::CommitScript;
 use crate::ids::{CheckpointId, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
 use crate::records::{Record, RecordRanges};
@@ -34,12 +35,24 @@ use std::hash::Hash;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SinkIo {
     requests: VecDeque<StoreRequest>,
+    stand_still_ns: u64,
 }
 
 impl SinkIo {
     /// Asks for a request behind those that were asked for before.
     pub fn ask(&mut self, request: StoreRequest) {
         self.requests.push_back(request);
+    }
+
+    /// Stands still for this long before the first request goes out: where Flink's user code sleeps. Only a committer may.
+    pub const fn stand_still(&mut self, for_ns: u64) {
+        self.stand_still_ns = for_ns;
+    }
+
+    /// For how long nothing is to be sent, in nanoseconds.
+    #[must_use]
+    pub const fn stand_still_ns(&self) -> u64 {
+        self.stand_still_ns
     }
 
     /// Takes the oldest request that is not sent yet.
@@ -112,6 +125,10 @@ pub struct WriterInitContext {
     pub restored: Option<CheckpointId>,
     /// How many records a writer may gather before it sends them out.
     pub write_buffer_records: u32,
+    /// What the committer signals instead of committing, if anything.
+    pub commit_script: Option<CommitScript>,
+    /// How long the committer stands still before it asks once more, for each retry.
+    pub commit_back_off_ns: u64,
 }
 
 /// Flink's `Sink` with the two-phase capabilities: it makes writers and committers that understand each other.
@@ -210,8 +227,9 @@ pub trait Committer: Clone + Debug + Hash + Send + Sync + 'static {
     /// What a commit needs.
     type Committable: SinkCommittable;
 
-    /// Asks for exactly one store request for this committable. It must be safe to ask again.
-    fn commit(&mut self, request: &CommitRequest<Self::Committable>, io: &mut SinkIo);
+    /// Asks for one store request for this committable, and must be safe to ask again; or asks for none, and signals at
+    /// once what becomes of it.
+    fn commit(&mut self, request: &mut CommitRequest<Self::Committable>, io: &mut SinkIo);
 
     /// The answer has come: signal on the request what it means. No signal means committed.
     fn answered(&mut self, request: &mut CommitRequest<Self::Committable>, answer: StoreAnswer);

@@ -86,6 +86,40 @@ pub enum Reassignment {
     Spread,
 }
 
+/// What a committer signals instead of committing: what the outside would make it signal, said by itself, so that no
+/// store is needed that misbehaves in just this way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommitScript {
+    /// The signal.
+    pub refusal: CommitRefusal,
+    /// Only for the transaction with this number; `None` for each.
+    #[serde(default)]
+    pub transaction: Option<u64>,
+}
+
+/// A signal of a committer that has not committed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommitRefusal {
+    /// `retry_later`, until it has signalled so this often (FACT 69).
+    Retry(u32),
+    /// `update_and_retry_later`, likewise.
+    Update(u32),
+    /// `signal_failed_with_known_reason`: it can never be committed (FACT 73).
+    KnownReason,
+    /// `signal_failed_with_unknown_reason`, unless the committable was restored (FACT 74).
+    UnknownReason,
+}
+
+impl CommitScript {
+    /// Whether the committer gives something up for good, and with it the job.
+    #[must_use]
+    pub fn gives_up(&self) -> bool {
+        self.refusal == CommitRefusal::KnownReason
+    }
+}
+
 /// A failure of user code that one checkpoint brings about, in the attempts below a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,14 +10,18 @@
 //! roll back what the restored checkpoint does not hold before it writes.
 
 mod append_writer;
+mod backing_off;
 mod committable;
 mod committer;
 pub mod defective;
+mod scripted;
 mod transactional_writer;
 
 pub use append_writer::AppendWriter;
+pub use backing_off::BackingOffCommitter;
 pub use committable::{TwoPhaseCommittable, records_held};
 pub use committer::TwoPhaseCommitter;
+pub use scripted::ScriptedCommitter;
 pub use transactional_writer::TransactionalWriter;
 
 use crate::api::sink::{CommitterAdapter, CommitterPort, Sink, WriterAdapter, WriterInitContext, WriterPort};
@@ -122,7 +126,13 @@ fn write_and_create<S: Sink<Writer: Forgetful>>(
 }
 
 fn create<S: Sink>(sink: &S, context: &WriterInitContext) -> Ports {
-    let committer = Box::new(CommitterAdapter::new(sink.create_committer(context)));
+    let right = BackingOffCommitter::new(sink.create_committer(context), context.commit_back_off_ns);
+    let committer: Box<dyn CommitterPort> = match context.commit_script {
+        None => Box::new(CommitterAdapter::new(right)),
+        Some(script) => {
+            Box::new(CommitterAdapter::new(ScriptedCommitter::new(right, script, context.restored)))
+        }
+    };
     (Box::new(WriterAdapter(sink.create_writer(context))), committer)
 }
 

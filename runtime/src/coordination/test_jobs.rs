@@ -26,6 +26,8 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 checkpoint_failure: None,
                 write_buffer_records: 4,
                 commit_retries_max: 10,
+                commit_script: None,
+                commit_back_off_ns: 0,
                 store_timeout_ns: 1_000_000_000,
                 reader: ReaderKind::Direct,
                 stall: None,

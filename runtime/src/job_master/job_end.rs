@@ -2,6 +2,7 @@
 
 use super::main_thread::{JobStatus, MainThread};
 use crate::actor::Outbox;
+use crate::ids::ExecutionAttemptId;
 use crate::message::{CheckpointKind, HighAvailabilityRequest, JobResult};
 
 impl MainThread {
@@ -17,6 +18,20 @@ impl MainThread {
     /// No restart is left.
     pub(super) fn fail_job(&mut self, cause: String, out: &mut Outbox) {
         self.end_job(JobResult::Failed(cause), out);
+    }
+
+    /// A current execution says that restarting it is of no use. It may have been taken for failed already.
+    pub(super) fn on_restarts_useless(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        cause: String,
+        out: &mut Outbox,
+    ) {
+        if !self.is_job_active() || self.graph.current(attempt).is_none() {
+            return;
+        }
+        let is_stopped = self.checkpoints.is_stopped();
+        self.fail_job(if is_stopped { self.stopped_and_failed(&cause) } else { cause }, out);
     }
 
     /// Why a job that failed after its savepoint had been stored ends, with where to go on from. It never restarts from

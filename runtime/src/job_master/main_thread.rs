@@ -192,6 +192,9 @@ impl MainThread {
                 self.on_decline(attempt, checkpoint, &reason, out);
             }
             JobManagerMessage::EndOfData { attempt } => self.on_end_of_data(attempt),
+            JobManagerMessage::RestartsUseless { attempt, cause } => {
+                self.on_restarts_useless(attempt, cause, out);
+            }
         }
     }
 
@@ -210,6 +213,7 @@ impl MainThread {
             | Timer::ReaderWake
             | Timer::FetchDue(_)
             | Timer::StoreTimeout(_)
+            | Timer::StoreCallDue(_)
             | Timer::UserCodeStall
             | Timer::WatermarkReport
             | Timer::AlignmentAnnouncement

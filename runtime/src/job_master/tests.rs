@@ -41,6 +41,8 @@ fn config() -> JobConfig {
                 checkpoint_failure: None,
                 write_buffer_records: 4,
                 commit_retries_max: 10,
+                commit_script: None,
+                commit_back_off_ns: 0,
                 store_timeout_ns: 1000,
                 reader: ReaderKind::Direct,
                 stall: None,

@@ -154,7 +154,10 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReader for SourceReaderBa
         self.splits.clone()
     }
 
+    /// The state of a split that is there already is replaced, as in Flink's map by split id: whatever the fetchers bring
+    /// of either moves the one that is left, and the first end of the two takes it away.
     fn add_splits(&mut self, splits: Vec<R::Split>, context: &mut ReaderContext) {
+        self.splits.retain(|held| splits.iter().all(|added| added.at().split != held.at().split));
         self.splits.extend(splits.iter().cloned());
         let mut started = Vec::new();
         self.manager.add_splits(splits, &mut started);

@@ -76,6 +76,15 @@ impl CheckpointProgress {
         self.last_triggered = self.last_triggered.max(Some(checkpoint));
     }
 
+    /// No checkpoint follows the savepoint that ends the job, unless that was given up and its notice got lost. A source
+    /// that has stopped for it never reads the rest of its splits: it must not take part, and finish with the next one.
+    fn goes_on_after_stop(&self, next: CheckpointId) -> Result<(), TaskError> {
+        match self.stop {
+            Some(savepoint) if savepoint < next => Err(TaskError::StopFailed(savepoint)),
+            _ => Ok(()),
+        }
+    }
+
     fn barrier_of(&self, checkpoint: CheckpointId, unaligned: bool) -> CheckpointBarrier {
         let stop = self.stop_triggered.filter(|(savepoint, _)| *savepoint == checkpoint);
         let stop = stop.map(|(_, drain)| drain);
@@ -106,6 +115,7 @@ impl Task {
             tracing::debug!(attempt = %self.descriptor.attempt, %checkpoint, "stale trigger ignored");
             return Ok(());
         }
+        self.progress.goes_on_after_stop(checkpoint)?;
         self.progress.triggered(checkpoint);
         if self.status.is_initializing() {
             self.decline(checkpoint, "it is not running yet", outbox);
@@ -140,6 +150,7 @@ impl Task {
         if self.progress.is_stale(checkpoint) || self.status.is_initializing() || self.input_ended {
             return self.trigger_checkpoint(checkpoint, outbox);
         }
+        self.progress.goes_on_after_stop(checkpoint)?;
         self.progress.triggered(checkpoint);
         self.progress.stop = Some(checkpoint);
         if drain {

@@ -5,15 +5,20 @@
 //! 67, 69). A committable leaves the state only when it is answered, so a task that dies while it commits again finds
 //! all of it in the restored checkpoint.
 
-use super::committable_collector::{CheckpointCommit, CommitStep, CommittableCollector, CommittableMessage};
+use super::committable_collector::{
+    CheckpointCommit, CollectedRequest, CommitStep, CommittableCollector, CommittableMessage,
+};
 use super::store_client::StoreClient;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::sink::{CommitSignal, CommitterPort, SinkIo, StoreAnswer};
-use crate::defects::DefectSet;
+use crate::api::sink::{CommitRequestState, CommitSignal, CommitterPort, SinkIo, StoreAnswer};
+use crate::defects::{Defect, DefectSet};
 use crate::event::{CommitOutcome, EventKind};
 use crate::ids::{CallId, CheckpointId, TransactionName};
 use crate::records::RecordRanges;
+
+/// `sink.committer.retries` when nobody sets it.
+const DEFAULT_RETRIES: u32 = 10;
 
 /// How far a commit has come.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,6 +53,9 @@ impl CommitterOperator {
     #[must_use]
     pub fn new(committer: Box<dyn CommitterPort>, retries_max: u32, defects: DefectSet) -> Self {
         let collector = CommittableCollector::default();
+        // In Flink 2.3.0 the job's configuration does not reach the operator (FACT 70).
+        let ignored = defects.has(Defect::CommitterRetriesIgnored);
+        let retries_max = if ignored { DEFAULT_RETRIES } else { retries_max };
         Self { committer, collector, retries_max, defects, round: None }
     }
 
@@ -122,10 +130,7 @@ impl CommitterOperator {
         outbox.emit(EventKind::CommitAnswered { transaction, outcome: outcome(answer) });
         let payload = &mut request.committable.payload;
         let signal = self.committer.answered(payload, &mut request.retries, answer)?;
-        request.signalled(&signal);
-        if let CommitSignal::FailedWithUnknownReason(cause) = signal {
-            return Err(TaskError::CommitFailed { transaction, cause });
-        }
+        heed(request, signal, self.defects)?;
         self.advance(round, store, outbox)
     }
 
@@ -170,7 +175,7 @@ impl CommitterOperator {
         Ok(CommitProgress::Settled)
     }
 
-    /// Asks for everything that is pending of the lowest checkpoint, together.
+    /// Asks for everything that is pending of the lowest checkpoint, together. A committer may decide without the store.
     fn call(
         &mut self,
         round: Round,
@@ -181,21 +186,82 @@ impl CommitterOperator {
         let checkpoint = self.collector.first_up_to(round.up_to).expect("the caller looked before");
         for request in checkpoint.pending_mut() {
             debug_assert!(request.under_way.is_none(), "the answers of one call come before the next");
-            let (payload, retries) = (&request.committable.payload, request.retries);
+            let retries = request.retries;
+            let payload = &mut request.committable.payload;
             let transaction = payload.transaction;
             if again {
                 outbox.emit(EventKind::CommitRetried { transaction, retries });
             }
             let mut io = SinkIo::default();
-            self.committer.commit(payload, retries, &mut io)?;
-            let call = io.next_request().expect("a commit is exactly one store request");
-            debug_assert!(io.is_empty(), "a commit is exactly one store request");
+            if let Some(signal) = self.committer.commit(payload, &mut request.retries, &mut io)? {
+                let outcome = outcome_signalled(&signal);
+                outbox.emit(EventKind::CommitAnswered { transaction, outcome });
+                heed(request, signal, self.defects)?;
+                continue;
+            }
+            let call = io.next_request().expect("without a signal it is one store request");
+            debug_assert!(io.is_empty(), "a commit is one store request");
             let records = request.committable.records.clone();
             let event =
                 EventKind::CommitRequested { transaction, records, retries, recommit: round.recommit };
-            request.under_way = Some(store.ask(call, Some(event), outbox));
+            request.under_way = Some(match io.stand_still_ns() {
+                0 => store.ask(call, Some(event), outbox),
+                delay_ns => store.ask_after(delay_ns, call, event, outbox),
+            });
         }
         Ok(())
+    }
+}
+
+/// Takes a signal to heart.
+///
+/// # Errors
+/// When nobody knows why it failed (FACT 74), or it can never be committed: Flink drops that in silence (FACT 73).
+fn heed(request: &mut CollectedRequest, signal: CommitSignal, defects: DefectSet) -> Result<(), TaskError> {
+    request.signalled(&signal);
+    let transaction = request.committable.payload.transaction;
+    match signal {
+        CommitSignal::Committed | CommitSignal::AlreadyCommitted => {}
+        CommitSignal::RetryLater => heed_retry_later(request, defects),
+        CommitSignal::FailedWithKnownReason(cause) => heed_known_reason(transaction, cause, defects)?,
+        CommitSignal::FailedWithUnknownReason(cause) => heed_unknown_reason(transaction, cause, defects)?,
+    }
+    Ok(())
+}
+
+const fn heed_retry_later(request: &mut CollectedRequest, defects: DefectSet) {
+    if defects.has(Defect::CommitGivenUpSilently) {
+        request.state = CommitRequestState::Failed;
+    }
+}
+
+fn heed_known_reason(
+    transaction: TransactionName,
+    cause: String,
+    defects: DefectSet,
+) -> Result<(), TaskError> {
+    let is_dropped = defects.has(Defect::KnownReasonDropped);
+    if is_dropped { Ok(()) } else { Err(TaskError::CommitGivenUp { transaction, cause }) }
+}
+
+fn heed_unknown_reason(
+    transaction: TransactionName,
+    cause: String,
+    defects: DefectSet,
+) -> Result<(), TaskError> {
+    let is_success = defects.has(Defect::UnknownErrorIsSuccess);
+    if is_success { Ok(()) } else { Err(TaskError::CommitFailed { transaction, cause }) }
+}
+
+/// What a signal says of a commit that the store was not asked for.
+const fn outcome_signalled(signal: &CommitSignal) -> CommitOutcome {
+    match signal {
+        CommitSignal::Committed => CommitOutcome::Committed,
+        CommitSignal::AlreadyCommitted => CommitOutcome::AlreadyCommitted,
+        CommitSignal::RetryLater => CommitOutcome::RetryLater,
+        CommitSignal::FailedWithKnownReason(_) | CommitSignal::FailedWithUnknownReason(_) => {
+            CommitOutcome::Failed
+        }
     }
 }
 

@@ -14,7 +14,7 @@ pub enum MailGate {
     /// The store's replies and their timers; also triggers, which a task that still initialises declines, and what is
     /// said of its channels.
     Initializing,
-    /// The store's replies and their timers, and the end of a stall of user code.
+    /// The store's replies, the timers of its calls, and the end of a stall of user code.
     StoreOnly,
     /// The timer that ends the reader's call, and what is said of the task's channels.
     ReaderOnly,
@@ -26,7 +26,7 @@ impl MailGate {
     pub const fn admits(self, mail: &TaskMail) -> bool {
         match mail {
             TaskMail::FromNetwork(TaskMessage::StoreReply { .. })
-            | TaskMail::Timer(Timer::StoreTimeout(_) | Timer::UserCodeStall) => {
+            | TaskMail::Timer(Timer::StoreTimeout(_) | Timer::StoreCallDue(_) | Timer::UserCodeStall) => {
                 !matches!(self, Self::ReaderOnly)
             }
             TaskMail::FromNetwork(TaskMessage::TriggerCheckpoint(_) | TaskMessage::TriggerStop { .. }) => {

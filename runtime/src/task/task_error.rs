@@ -39,6 +39,15 @@ pub enum TaskError {
         /// What the committer said.
         cause: String,
     },
+    /// A committable can never be committed, for a reason that the connector knows. No restart helps, so the job fails for
+    /// good; Flink drops it in silence (FACT 73).
+    #[error("{transaction} can never be committed: {cause}")]
+    CommitGivenUp {
+        /// The transaction.
+        transaction: TransactionName,
+        /// What the committer said.
+        cause: String,
+    },
     /// The committable collector was used against its contract (FACTS 64, 68).
     #[error(transparent)]
     Committables(#[from] CommittableError),
@@ -63,4 +72,12 @@ pub enum TaskError {
     /// An event for an operator that is not in this chain, or that its operator does not know (FACT 57).
     #[error("unknown operator event for {0}")]
     UnknownOperatorEvent(OperatorUid),
+}
+
+impl TaskError {
+    /// Whether a restart would only come to the same end (Flink's `SuppressRestartsException`).
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::CommitGivenUp { .. })
+    }
 }

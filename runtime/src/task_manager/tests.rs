@@ -28,6 +28,8 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
             checkpoint_failure: None,
             write_buffer_records: 1,
             commit_retries_max: 10,
+            commit_script: None,
+            commit_back_off_ns: 0,
             store_timeout_ns: 1,
             reader: ReaderKind::Direct,
             stall: None,

@@ -229,6 +229,7 @@ impl Shape {
             | Timer::OpenChannels
             | Timer::RestartQuiet
             | Timer::FailureForgotten(_)
+            | Timer::StoreCallDue(_)
             | Timer::StoreTimeout(_) => Treatment::Never,
         }
     }

@@ -6,7 +6,7 @@
 
 mod modes;
 
-use super::{FaultConfig, Limits, NetworkConfig, NetworkSemantics, Scenario};
+use super::{Limits, NetworkConfig, NetworkSemantics, Scenario};
 use serde::{Deserialize, Serialize};
 use splitrace_runtime::config::*;
 use splitrace_runtime::ids::{JobId, LineageId, OperatorUid};
@@ -51,6 +51,22 @@ pub enum DemoMode {
     Rescale,
     /// The same, and the restored readers report their splits.
     RescaleReassign,
+    /// The committer signals `retry_later` three times for every committable.
+    CommitFlaky,
+    /// The committer signals a known reason for every committable, and Flink drops them.
+    CommitKnown,
+    /// A task fails right after its fifth commit, which the store has done.
+    CommitThenCrash,
+    /// The committer throws at every committable that was not restored.
+    CommitThrow,
+    /// The committer signals an unknown reason for every committable that was not restored.
+    CommitUnknown,
+    /// The committer signals `retry_later` for ever.
+    RetryLater,
+    /// The store is out for longer than the calls and the restarts of an ordinary committer last.
+    Outage,
+    /// The same, and the committer waits inside `commit` before it asks once more.
+    OutageBackOff,
     /// The committer commits before the checkpoint is complete and is not idempotent; a task fails while committing.
     CommitEarly,
     /// No checkpoints: one commit at the end.
@@ -98,6 +114,10 @@ pub struct DemoOptions {
     pub shuffle: bool,
     /// Whether barriers overtake buffers in that exchange.
     pub unaligned: bool,
+    /// Whether the committer of `commit-flaky` replaces the committable with each signal.
+    pub commit_updates: bool,
+    /// `sink.committer.retries` of the job's configuration.
+    pub commit_retries: u32,
 }
 
 impl Default for DemoOptions {
@@ -116,6 +136,8 @@ impl Default for DemoOptions {
             push: false,
             shuffle: false,
             unaligned: false,
+            commit_updates: false,
+            commit_retries: 10,
         }
     }
 }
@@ -141,7 +163,7 @@ impl Scenario {
                 settle_ns: SECOND_NS / 2,
             },
             network: demo_network(),
-            faults: FaultConfig::NONE,
+            faults: mode.faults(),
             job: JobConfig {
                 job: JobId(0),
                 lineage: LineageId(0),
@@ -203,7 +225,9 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             user_failure: mode.user_failure(options),
             checkpoint_failure: mode.checkpoint_failure(),
             write_buffer_records: 16,
-            commit_retries_max: 10,
+            commit_retries_max: options.commit_retries,
+            commit_script: mode.commit_script(options),
+            commit_back_off_ns: mode.commit_back_off_ns(),
             store_timeout_ns: SECOND_NS,
             reader,
             stall,

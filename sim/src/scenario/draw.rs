@@ -145,6 +145,9 @@ pub(super) enum Property {
     SpareSlots,
     BlockedEvents,
     BlockedEventsMax,
+    CommitScript,
+    CommitRefusals,
+    CommitTransaction,
 }
 
 impl Scenario {
@@ -355,6 +358,8 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             checkpoint_failure: None,
             write_buffer_records: drawer.within(Property::WriteBuffer, 1, 8) as u32,
             commit_retries_max: 10,
+            commit_script: draw_commit_script(drawer),
+            commit_back_off_ns: 0,
             store_timeout_ns: 400 * NANOS_PER_MILLI,
             reader: draw_reader(drawer),
             stall: None,
@@ -385,6 +390,20 @@ fn draw_exchange<C: Choices>(drawer: &mut Drawer<C>, readers: u32) -> ExchangeCo
         credit: drawer.within(Property::ExchangeCredit, 1, 4) as u32,
         unaligned: drawer.percent(Property::Unaligned, 40),
     }
+}
+
+/// A few committers refuse: often in a way that passes, rarely for good.
+fn draw_commit_script<C: Choices>(drawer: &mut Drawer<C>) -> Option<CommitScript> {
+    let times = drawer.within(Property::CommitRefusals, 1, 6) as u32;
+    let transaction = drawer.within(Property::CommitTransaction, 1, 4);
+    let (refusal, transaction) = match drawer.below(Property::CommitScript, 200) {
+        190..=192 => (CommitRefusal::Retry(times), None),
+        193..=194 => (CommitRefusal::Update(times), None),
+        195..=197 => (CommitRefusal::UnknownReason, Some(transaction)),
+        198..=199 => (CommitRefusal::KnownReason, Some(transaction)),
+        _ => return None,
+    };
+    Some(CommitScript { refusal, transaction })
 }
 
 /// Most readers say when to ask again, some have split fetchers, a few block their task.
@@ -438,6 +457,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
         pause: odds(drawer.percent(Property::Pauses, 50), 200),
         pause_max_ns: 40 * NANOS_PER_MILLI,
         outside: odds(drawer.percent(Property::Outside, 50), outside_denominator),
+        store_out_after_ns: None,
         window: odds(drawer.percent(Property::Windows, 90), 40),
         window_favoured: Some(FAVOURED_WINDOWS[drawer.below(Property::FavouredWindow, 19) as usize]),
         second: odds(drawer.percent(Property::Second, 60), 3),

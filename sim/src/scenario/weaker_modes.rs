@@ -35,6 +35,10 @@ pub(super) fn weaken<C: Choices>(
     debug_assert!(job.checkpointing.is_some(), "the draw begins with a job that owes everything");
     if drawer.permille(Property::NoCheckpoints, NO_CHECKPOINTS_PERMILLE) {
         job.checkpointing = None;
+        // What fails there is never restored, so it would fail for ever.
+        for vertex in &mut job.vertices {
+            vertex.task.commit_script = None;
+        }
     }
     if drawer.permille(Property::NoFinalCheckpoint, NO_FINAL_CHECKPOINT_PERMILLE)
         && let Some(checkpointing) = &mut job.checkpointing

@@ -142,6 +142,10 @@ impl World {
         if self.healed {
             return None;
         }
+        let is_out = self.scenario.faults.store_out_after_ns.is_some_and(|after_ns| self.now_ns >= after_ns);
+        if is_out && process == ProcessId::Store {
+            return Some(OutsideFault::Unavailable);
+        }
         let label = Label::new(ChoiceKind::OutsideFault, Subject::Process(process));
         match choices.choose(label, draw(self.scenario.faults.outside, 6)) {
             0 => None,

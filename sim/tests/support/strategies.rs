@@ -83,6 +83,7 @@ pub fn faults() -> impl Strategy<Value = FaultConfig> {
             pause,
             pause_max_ns: 40 * NANOS_PER_MILLI,
             outside,
+            store_out_after_ns: None,
             window,
             window_favoured: None,
             second,

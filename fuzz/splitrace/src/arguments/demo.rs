@@ -54,6 +54,22 @@ pub enum Mode {
     NockptUnbounded,
     /// A failure without checkpoints: everything is read again
     NockptFail,
+    /// The committer signals retryLater three times for each committable
+    CommitFlaky,
+    /// The committer signals a known reason, and Flink drops the committables in silence (C2)
+    CommitKnown,
+    /// A task fails right after a commit: it is found done when it is committed again
+    CommitThenCrash,
+    /// The committer throws at what was not restored: the restarts are used up
+    CommitThrow,
+    /// The committer signals an unknown reason for what was not restored: the same
+    CommitUnknown,
+    /// The committer signals retryLater for ever: 11 calls, then the task fails, whatever 'retries' says
+    RetryLater,
+    /// The store is out for 8 s: 11 calls and the restarts are used up, and the job fails
+    Outage,
+    /// The same, and the committer backs off inside commit: nothing fails
+    OutageBackOff,
     /// The committer does not wait until the checkpoint is complete (C3)
     CommitEarly,
     /// Nothing fails; records come through split fetchers, in threads of their own
@@ -116,6 +132,8 @@ Settings (milliseconds and counts):
   shuffle=0           1: records are dealt out to the writers through an exchange between tasks
   unaligned=0         1: the same, and barriers overtake buffers in it
   fail_at=80          the record at which the fail modes fail
+  commit_fail_how=retry  or update: commit-flaky replaces the committable with each signal
+  retries=10          sink.committer.retries, which Flink 2.3.0 ignores
 
 The last line counts what became visible outside. A record that is read twice but committed once is what
 exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
@@ -161,6 +179,8 @@ enum Key {
     Shuffle,
     Unaligned,
     FailAt,
+    CommitFailHow,
+    Retries,
 }
 
 /// Each key with its least and most value.
@@ -177,6 +197,8 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("shuffle", Key::Shuffle, 0, 1),
     ("unaligned", Key::Unaligned, 0, 1),
     ("fail_at", Key::FailAt, 0, 100_000),
+    ("commit_fail_how", Key::CommitFailHow, 0, 1),
+    ("retries", Key::Retries, 0, 100),
 ];
 
 impl Setting {
@@ -196,6 +218,8 @@ impl Setting {
             Key::Shuffle => options.shuffle = self.value == 1,
             Key::Unaligned => options.unaligned = self.value == 1,
             Key::FailAt => options.fail_at_record = Some(number),
+            Key::CommitFailHow => options.commit_updates = self.value == 1,
+            Key::Retries => options.commit_retries = self.value,
         }
     }
 }
@@ -208,6 +232,11 @@ fn setting(text: &str) -> Result<Setting, String> {
     };
     let Some((_, key, least, most)) = KEYS.iter().find(|(known, ..)| *known == name) else {
         return Err(format!("no such key '{name}'; there are {}", names()));
+    };
+    let value = match (*key, value) {
+        (Key::CommitFailHow, "retry") => "0",
+        (Key::CommitFailHow, "update") => "1",
+        _ => value,
     };
     match value.parse() {
         Ok(value) if (*least..=*most).contains(&value) => Ok(Setting { key: *key, value }),
@@ -222,11 +251,11 @@ mod tests {
     #[test]
     fn settings_are_read_and_refused_by_their_key() {
         let mut options = DemoOptions::default();
-        for text in ["delay=20", "restart_delay=0", "par=3", "push=1"] {
+        for text in ["delay=20", "restart_delay=0", "par=3", "push=1", "commit_fail_how=update"] {
             setting(text).expect(text).apply(&mut options);
         }
         assert_eq!((options.delay_ms, options.restart_delay_ms), (20, 0));
-        assert_eq!((options.parallelism, options.push), (3, true));
+        assert_eq!((options.parallelism, options.push, options.commit_updates), (3, true, true));
         assert!(setting("restartDelay=0").unwrap_err().contains("restart_delay"));
         assert!(setting("par=0").unwrap_err().contains("from 1 to 16"));
         assert!(setting("par").unwrap_err().contains("key=value"));

@@ -1,6 +1,6 @@
 //! The worker threads of a campaign.
 
-use super::{Digest, Summary};
+use super::{Behind, Digest, Summary};
 use crate::engine::Verdict;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -92,7 +92,7 @@ fn harness_panicked(seed: u64) -> Digest {
     Digest {
         seed,
         verdict,
-        needs: Vec::new(),
+        behind: Behind::default(),
         promise: "unknown".to_owned(),
         marks: Vec::new(),
         judgements: Vec::new(),
@@ -123,7 +123,7 @@ mod tests {
         Some(Digest {
             seed,
             verdict,
-            needs: Vec::new(),
+            behind: Behind::default(),
             promise,
             marks,
             judgements,

@@ -4,6 +4,15 @@
 use serde::Serialize;
 use splitrace_runtime::defects::Defect;
 
+/// The defects behind a failure, as far as trials tell.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Behind {
+    /// Without any of these it does not come about.
+    pub each: Vec<Defect>,
+    /// It comes about as long as one of these is there.
+    pub one_of: Vec<Defect>,
+}
+
 /// What distinct failures differ in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct FailureShape {
@@ -15,17 +24,21 @@ pub struct FailureShape {
     pub sentence: String,
     /// The defects without which the seed does not fail so, by their names; empty where nobody asked.
     pub needs: Vec<&'static str>,
+    /// The defects of which one is enough, by their names.
+    pub needs_one_of: Vec<&'static str>,
 }
 
 impl FailureShape {
-    /// Of an outcome; `needs` is what it does not come about without.
+    /// Of an outcome and what is behind it.
     #[must_use]
-    pub fn new(outcome: &str, code: Option<&str>, sentence: &str, needs: &[Defect]) -> Self {
+    pub fn new(outcome: &str, code: Option<&str>, sentence: &str, behind: &Behind) -> Self {
+        let names = |defects: &[Defect]| defects.iter().map(|defect| defect.entry().id).collect();
         Self {
             outcome: outcome.to_owned(),
             code: code.map(str::to_owned),
             sentence: normalised(sentence),
-            needs: needs.iter().map(|defect| defect.entry().id).collect(),
+            needs: names(&behind.each),
+            needs_one_of: names(&behind.one_of),
         }
     }
 
@@ -82,7 +95,7 @@ mod tests {
 
     #[test]
     fn numbers_do_not_make_a_failure_distinct() {
-        let shape = |code, sentence| FailureShape::new("violated", Some(code), sentence, &[]);
+        let shape = |code, sentence| FailureShape::new("violated", Some(code), sentence, &Behind::default());
         let one = shape("C1", "split-2[3..17] is visible twice");
         assert_eq!(one, shape("C1", "split-0[0..0] is visible twice"));
         assert_eq!(one.sentence, "split-#[#..#] is visible twice");
@@ -92,13 +105,16 @@ mod tests {
 
     #[test]
     fn what_two_defects_bring_about_are_two_failures() {
-        let needs = |defect| FailureShape::new("violated", Some("S1"), "split-0 is nowhere", &[defect]);
+        let needs = |defect| {
+            let behind = Behind { each: vec![defect], one_of: Vec::new() };
+            FailureShape::new("violated", Some("S1"), "split-0 is nowhere", &behind)
+        };
         assert_ne!(needs(Defect::EventAwaitedOnce), needs(Defect::AssignedInSnapshot));
     }
 
     #[test]
     fn whether_operators_are_named_does_not_make_a_failure_distinct() {
-        let sentence = |text| FailureShape::new("violated", None, text, &[]).sentence;
+        let sentence = |text| FailureShape::new("violated", None, text, &Behind::default()).sentence;
         for (with, without) in [
             ("split-1.2[0..7] became visible again", "split-0[0..7] became visible again"),
             ("in o1-s0-chk1, by subtask 0 of operator-1 #1", "in s0-chk1, by subtask 0 #1"),
@@ -112,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_length_of_a_list_does_not_make_a_failure_distinct() {
-        let sentence = |text| FailureShape::new("violated", None, text, &[]).sentence;
+        let sentence = |text| FailureShape::new("violated", None, text, &Behind::default()).sentence;
         assert_eq!(
             sentence("lost: split-0[1..2]"),
             sentence("lost: split-0[1..2], split-1[4..4], split-3[0..9]")

@@ -1,10 +1,9 @@
 //! What a campaign found: sums and smallest seeds, merged the same in any order.
 
-use super::FailureShape;
+use super::{Behind, FailureShape};
 use crate::engine::Verdict;
 use serde::Serialize;
 use splitrace_invariants::{Code, Judgement};
-use splitrace_runtime::defects::Defect;
 use std::collections::BTreeMap;
 
 /// One run, as a campaign sees it.
@@ -14,8 +13,8 @@ pub struct Digest {
     pub seed: u64,
     /// Its verdict.
     pub verdict: Verdict,
-    /// The defects without which it does not fail so; empty where nobody asked.
-    pub needs: Vec<Defect>,
+    /// The defects behind its failure; none where nobody asked.
+    pub behind: Behind,
     /// What the scenario promised, in a line.
     pub promise: String,
     /// The names of what it exercised.
@@ -120,7 +119,7 @@ impl Summary {
                 &verdict.outcome,
                 verdict.code.as_deref(),
                 &verdict.sentence,
-                &digest.needs,
+                &digest.behind,
             );
             let failure = Failure { count: 1, seeds: vec![digest.seed], sentence: verdict.line() };
             self.add_failure(shape, failure, keep);
@@ -191,7 +190,7 @@ mod tests {
         Digest {
             seed,
             verdict,
-            needs: Vec::new(),
+            behind: Behind::default(),
             promise: "exactly-once".to_owned(),
             marks,
             judgements: vec![(Code::C1, Judgement::Judged { count: seed % 5 }), (Code::K1, no_checker())],
@@ -222,7 +221,7 @@ mod tests {
             summary.add(digest(seed), 2);
         }
         assert_eq!((summary.seeds, summary.failed(), summary.failures.len()), (30, 10, 2));
-        let shape = FailureShape::new("violated", Some("C1"), "split-0 is lost", &[]);
+        let shape = FailureShape::new("violated", Some("C1"), "split-0 is lost", &Behind::default());
         assert_eq!(
             summary.failures[&shape],
             Failure { count: 5, seeds: vec![3, 9], sentence: "C1 violated: split-3 is lost".to_owned() }

@@ -139,7 +139,7 @@ fn committer_says(kind: &EventKind) -> Said {
         }
         EventKind::CommitAnswered { transaction, outcome } => return Some(answered(transaction, *outcome)),
         EventKind::CommitRetried { transaction, retries } => {
-            (format!("{transaction} will be tried again (retries={retries})"), Weight::Step)
+            (format!("{transaction} is tried again (getNumberOfRetries={retries})"), Weight::Step)
         }
         EventKind::CommitsSettled { checkpoint } => (format!("done with {checkpoint}"), Weight::Detail),
         EventKind::CompletionNoticed { checkpoint, .. } => {
@@ -170,7 +170,7 @@ fn answered(transaction: &impl std::fmt::Display, outcome: CommitOutcome) -> (La
         CommitOutcome::AlreadyCommitted => ("already committed -> signalAlreadyCommitted", Weight::Step),
         CommitOutcome::Maybe => ("has had no answer: maybe committed", Weight::Step),
         CommitOutcome::RetryLater => ("refused for now -> retryLater", Weight::Step),
-        CommitOutcome::Failed => ("is not known to the store", Weight::Turn),
+        CommitOutcome::Failed => ("cannot be committed", Weight::Turn),
     };
     (Label::Commit, format!("{transaction} {said}"), weight)
 }

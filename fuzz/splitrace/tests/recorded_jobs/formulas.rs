@@ -14,6 +14,8 @@ pub enum Formula {
     NamesTaken,
     /// Missing: what was prepared at the end of the input and no checkpoint covered (FACT 97).
     LastBatch,
+    /// Missing: everything that no restored committer committed (FACT 74).
+    RestoredOnly,
     /// Missing: the rest of the split that was given to a reader which had ended (FACT 55).
     ReportedSplit,
 }
@@ -27,6 +29,7 @@ pub fn check(formula: Formula, rows: &[Row], run: &str) {
         Formula::NamesTaken => (0, names_taken(rows)),
         Formula::LastBatch => (0, uncommitted_at_end(rows)),
         Formula::ReportedSplit => (0, reported(rows)),
+        Formula::RestoredOnly => (0, counts.expected - committed_again(rows)),
     };
     assert_eq!((counts.duplicates, counts.missing), (duplicates, missing), "{run}: {formula:?}");
     assert_eq!(counts.total, counts.distinct + counts.duplicates, "{run}");

@@ -117,7 +117,8 @@ fn transaction(text: &str) -> Transaction {
 /// The token of a task's row and its subtask; `before` is the subtask of the reader's row before it.
 fn task_token(row: &Row, before: Option<u64>) -> Option<(u64, Token)> {
     if row.text.contains("!!!") {
-        let subtask = number_after(&row.text, "(subtask ").or(before)?;
+        let committed = number_after(&row.text, "after committing s");
+        let subtask = number_after(&row.text, "(subtask ").or(committed).or(before)?;
         return (row.label != "ENUM" && row.label != "WORLD").then_some((subtask, Token::Said("failure")));
     }
     let subtask = number_after(&row.text, "subtask ")?;

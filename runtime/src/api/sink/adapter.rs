@@ -97,16 +97,19 @@ impl<C: Committer> CommitterAdapter<C> {
 impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     fn commit(
         &mut self,
-        payload: &CommittablePayload,
-        retries: u32,
+        payload: &mut CommittablePayload,
+        retries: &mut u32,
         io: &mut SinkIo,
-    ) -> Result<(), SinkStateError> {
+    ) -> Result<Option<CommitSignal>, SinkStateError> {
         let before = io.len();
-        let request = CommitRequest::new(from_payload::<C::Committable>(payload)?, retries);
-        self.committer.commit(&request, io);
-        debug_assert_eq!(io.len(), before + 1, "a commit is exactly one store request");
+        let mut request = CommitRequest::new(from_payload::<C::Committable>(payload)?, *retries);
+        self.committer.commit(&mut request, io);
+        debug_assert!(io.len() <= before + 1, "a commit is at most one store request");
+        if io.len() == before {
+            return Ok(Some(signal_of(&request, payload, retries)));
+        }
         self.asked = Some(request);
-        Ok(())
+        Ok(None)
     }
 
     fn answered(
@@ -117,12 +120,7 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     ) -> Result<CommitSignal, SinkStateError> {
         let mut request = self.answered_request(payload, *retries)?;
         self.committer.answered(&mut request, answer);
-        debug_assert!(request.number_of_retries() >= *retries, "retries only grow");
-        *retries = request.number_of_retries();
-        if request.is_updated() {
-            *payload = to_payload(request.committable());
-        }
-        Ok(request.signal())
+        Ok(signal_of(&request, payload, retries))
     }
 
     fn records_held(&self, payload: &CommittablePayload) -> Result<RecordRanges, SinkStateError> {
@@ -137,6 +135,20 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
         let mut hasher = hasher;
         self.committer.hash(&mut hasher);
     }
+}
+
+/// What a committer signalled, and what it did to the request with it.
+fn signal_of<C: SinkCommittable>(
+    request: &CommitRequest<C>,
+    payload: &mut CommittablePayload,
+    retries: &mut u32,
+) -> CommitSignal {
+    debug_assert!(request.number_of_retries() >= *retries, "retries only grow");
+    *retries = request.number_of_retries();
+    if request.is_updated() {
+        *payload = to_payload(request.committable());
+    }
+    request.signal()
 }
 
 fn to_payload<C: SinkCommittable>(committable: &C) -> CommittablePayload {

@@ -32,7 +32,7 @@ pub enum CommitSignal {
     AlreadyCommitted,
     /// Ask again in the same commit (FACT 69).
     RetryLater,
-    /// It can never be committed, and the reason is known: dropped silently (FACT 73).
+    /// It can never be committed, and the reason is known: the job fails for good. Flink drops it in silence (FACT 73).
     FailedWithKnownReason(String),
     /// It cannot be committed and nobody knows why: the job fails (FACT 74).
     FailedWithUnknownReason(String),
@@ -84,7 +84,8 @@ impl<C> CommitRequest<C> {
         self.retry_later();
     }
 
-    /// It is lost for a reason that the connector knows: it is dropped and the job goes on (FACT 73).
+    /// It is lost for a reason that the connector knows. No restart brings it back, so the job fails for good; in Flink it
+    /// is dropped and the job goes on (FACT 73).
     pub fn signal_failed_with_known_reason(&mut self, cause: impl Into<String>) {
         self.signal = Some(CommitSignal::FailedWithKnownReason(cause.into()));
     }

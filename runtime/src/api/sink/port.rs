@@ -67,16 +67,17 @@ pub trait WriterPort: Debug + Send + Sync {
 
 /// A committer behind bytes; see [`super::Committer`].
 pub trait CommitterPort: Debug + Send + Sync {
-    /// Asks for the one store request that commits this.
+    /// Asks for the one store request that commits this; or for none, and then answers what was signalled at once. May
+    /// replace the payload and raises `retries` as [`CommitterPort::answered`] does.
     ///
     /// # Errors
     /// When the bytes cannot be read.
     fn commit(
         &mut self,
-        payload: &CommittablePayload,
-        retries: u32,
+        payload: &mut CommittablePayload,
+        retries: &mut u32,
         io: &mut SinkIo,
-    ) -> Result<(), SinkStateError>;
+    ) -> Result<Option<CommitSignal>, SinkStateError>;
 
     /// Signals what the answer means; may replace the payload and raises `retries` at each retry signal.
     ///

@@ -136,7 +136,7 @@ pub struct RangeRecordEmitter;
 
 impl RecordEmitter<RangeSplit> for RangeRecordEmitter {
     fn emitted(&self, record: &Record, state: &mut RangeSplit) {
-        debug_assert_eq!(record.offset, state.at.position, "records of a split come in order");
+        debug_assert_eq!(record.split, state.at.split, "the state is the split's own");
         state.at.position = record.offset + 1;
     }
 }

@@ -30,6 +30,8 @@ const fn task_config(record_interval_ns: u64) -> TaskConfig {
         checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 10,
+        commit_script: None,
+        commit_back_off_ns: 0,
         store_timeout_ns: 1,
         reader: ReaderKind::Direct,
         stall: None,

@@ -11,7 +11,7 @@ pub struct TwoPhaseCommitter;
 impl Committer for TwoPhaseCommitter {
     type Committable = TwoPhaseCommittable;
 
-    fn commit(&mut self, request: &CommitRequest<TwoPhaseCommittable>, io: &mut SinkIo) {
+    fn commit(&mut self, request: &mut CommitRequest<TwoPhaseCommittable>, io: &mut SinkIo) {
         io.ask(match request.committable().clone() {
             TwoPhaseCommittable::Append { name, records } => {
                 debug_assert!(!records.is_empty(), "an empty transaction has no committable");

@@ -55,7 +55,7 @@ pub struct CommitterNotIdempotent(TwoPhaseCommitter);
 impl Committer for CommitterNotIdempotent {
     type Committable = TwoPhaseCommittable;
 
-    fn commit(&mut self, request: &CommitRequest<TwoPhaseCommittable>, io: &mut SinkIo) {
+    fn commit(&mut self, request: &mut CommitRequest<TwoPhaseCommittable>, io: &mut SinkIo) {
         match request.committable().clone() {
             TwoPhaseCommittable::Append { name, records } => io.ask(StoreRequest::Append { name, records }),
             TwoPhaseCommittable::Transactional { .. } => self.0.commit(request, io),

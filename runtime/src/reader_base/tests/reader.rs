@@ -84,6 +84,27 @@ fn a_split_at_its_end_is_held_until_its_batch_is_done() {
     assert!(threads.reader.snapshot_state(CheckpointId(2)).is_empty());
 }
 
+#[test]
+fn a_split_that_comes_twice_has_one_state_and_is_gone_with_the_first_of_its_ends() {
+    let mut threads = Threads::new(FetcherThreading::PerSplit, 2, TestSplitReader::default());
+    threads.add(&[split(0, 3)]);
+    threads.run_fetchers();
+    threads.poll().unwrap();
+    threads.add(&[split(0, 3)]);
+    assert_eq!(threads.reader.snapshot_state(CheckpointId(1)), [split(0, 3)], "the later one replaces it");
+    let error = loop {
+        threads.run_fetchers_on();
+        if let Err(error) = threads.poll() {
+            break error.to_string();
+        }
+    };
+    assert!(error.contains("split-0, which was not added"), "{error}");
+    assert_eq!(
+        (threads.read.as_slice(), threads.context.finished.as_slice()),
+        ([0, 1, 2].as_slice(), [id(0)].as_slice())
+    );
+}
+
 /// The whole of a reader's life under one schedule: which thread goes on, when time passes, when it is replaced by one
 /// that restores its snapshot. Each record comes once, in the order of its split, and the bound holds at every moment.
 fn follow(threading: FetcherThreading, capacity: u32, counts: &[u64], schedule: &[u8]) {

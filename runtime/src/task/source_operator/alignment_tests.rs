@@ -21,6 +21,8 @@ fn config(reader: ReaderKind, allow_unaligned_splits: bool) -> TaskConfig {
         checkpoint_failure: None,
         write_buffer_records: 1,
         commit_retries_max: 0,
+        commit_script: None,
+        commit_back_off_ns: 0,
         store_timeout_ns: 1,
         reader,
         stall: None,

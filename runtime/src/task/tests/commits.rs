@@ -1,13 +1,18 @@
 //! Commits: on restore, again and again, and of unknown outcome.
 
 use super::harness::*;
-use crate::config::SinkKind;
+use crate::config::{CommitRefusal, CommitScript, SinkKind};
+use crate::defects::{Defect, DefectSet};
 use crate::message::*;
 use crate::task::TaskStatus;
 
 /// A task that has acknowledged checkpoint 1 with two records prepared.
 fn prepared(sink: SinkKind) -> Bench {
-    let mut bench = Bench::running(descriptor(sink), 9);
+    prepared_as(descriptor(sink))
+}
+
+fn prepared_as(descriptor: TaskDescriptor) -> Bench {
+    let mut bench = Bench::running(descriptor, 9);
     bench.read(2);
     bench.answer_all();
     bench.trigger(1);
@@ -52,6 +57,85 @@ fn eleven_calls_and_then_the_task_fails() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("CommitRequested")).count(), 11);
     assert_eq!(lines.iter().filter(|line| line.starts_with("CommitRetried")).count(), 10);
     assert_eq!(lines.last().unwrap(), "TaskEnded Failed");
+}
+
+/// A task that has prepared two records for checkpoint 1 and hears that it is complete; its committer refuses.
+fn refusing(refusal: CommitRefusal, retries: u32, defects: DefectSet) -> Bench {
+    let mut descriptor = descriptor(SinkKind::Append);
+    descriptor.config.commit_script = Some(CommitScript { refusal, transaction: None });
+    descriptor.config.commit_retries_max = retries;
+    descriptor.defects = defects;
+    let mut bench = prepared_as(descriptor);
+    bench.complete(1);
+    bench
+}
+
+fn times(lines: &[String], start: &str) -> usize {
+    lines.iter().filter(|line| line.starts_with(start)).count()
+}
+
+#[test]
+fn fact_69_a_committer_that_signals_for_itself_is_asked_again_at_once() {
+    for refusal in [CommitRefusal::Retry(3), CommitRefusal::Update(3)] {
+        let mut bench = refusing(refusal, 10, DefectSet::NONE);
+        let lines = bench.lines();
+        assert_eq!((times(&lines, "CommitRetried"), times(&lines, "CommitRequested s0-chk1 3")), (3, 1));
+        bench.reply(StoreReply::Done);
+        assert_eq!(bench.lines_of(&["CommitsSettled", "TaskEnded"]), ["CommitsSettled chk 1"]);
+    }
+}
+
+#[test]
+fn facts_69_and_70_the_retries_are_those_of_the_configuration_and_ten_in_flink() {
+    let flink = DefectSet::NONE.with(Defect::CommitterRetriesIgnored);
+    for (retries, defects, calls) in [(0, DefectSet::NONE, 1), (25, DefectSet::NONE, 26), (25, flink, 11)] {
+        let mut bench = refusing(CommitRefusal::Retry(u32::MAX), retries, defects);
+        let lines = bench.lines();
+        assert_eq!(times(&lines, "CommitAnswered s0-chk1 RetryLater"), calls);
+        assert_eq!(lines.last().unwrap(), "TaskEnded Failed");
+    }
+}
+
+#[test]
+fn a_committer_that_backs_off_asks_later_with_each_retry_and_only_then_waits_for_the_reply() {
+    const BACK_OFF_NS: u64 = 5;
+    let mut descriptor = descriptor(SinkKind::Append);
+    descriptor.config.commit_back_off_ns = BACK_OFF_NS;
+    let mut bench = prepared_as(descriptor);
+    bench.complete(1);
+    for retry in 1..=10 {
+        bench.reply(StoreReply::Unavailable);
+        assert!(bench.calls.is_empty(), "it stands still");
+        assert_eq!(bench.stand_still_over(), retry * BACK_OFF_NS);
+    }
+    assert_eq!(times(&bench.lines(), "CommitRequested"), 11);
+    bench.reply(StoreReply::Done);
+    assert_eq!(bench.lines_of(&["CommitsSettled", "TaskEnded"]), ["CommitsSettled chk 1"]);
+}
+
+#[test]
+fn fact_73_what_is_lost_for_a_known_reason_ends_the_job_and_is_dropped_in_flink() {
+    let mut bench = refusing(CommitRefusal::KnownReason, 10, DefectSet::NONE);
+    assert_eq!(bench.lines_of(&["CommitsSettled", "TaskEnded"]), ["TaskEnded Failed"]);
+    let flink = DefectSet::NONE.with(Defect::KnownReasonDropped);
+    let mut bench = refusing(CommitRefusal::KnownReason, 10, flink);
+    assert_eq!(bench.lines_of(&["CommitsSettled", "TaskEnded"]), ["CommitsSettled chk 1"]);
+}
+
+#[test]
+fn fact_74_an_unknown_reason_fails_the_task_unless_the_committable_was_restored() {
+    let mut bench = refusing(CommitRefusal::UnknownReason, 10, DefectSet::NONE);
+    assert_eq!(
+        bench.lines_of(&["CommitAnswered", "TaskEnded"]),
+        ["CommitAnswered s0-chk1 Failed", "TaskEnded Failed"]
+    );
+    let snapshot = prepared(SinkKind::Append).snapshot_taken();
+    let mut again = restored(SinkKind::Append, 1, snapshot);
+    let refusal = CommitRefusal::UnknownReason;
+    again.config.commit_script = Some(CommitScript { refusal, transaction: None });
+    let mut bench = Bench::created(again);
+    bench.run();
+    assert_eq!(bench.lines_of(&["CommitRequested"]), ["CommitRequested s0-chk1 0 true"]);
 }
 
 #[test]

@@ -116,6 +116,8 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
             checkpoint_failure: None,
             write_buffer_records: 2,
             commit_retries_max: 10,
+            commit_script: None,
+            commit_back_off_ns: 0,
             store_timeout_ns: 1000,
             reader: ReaderKind::Direct,
             stall: None,
@@ -245,6 +247,20 @@ impl Bench {
         self.task.enqueue(TaskMail::Timer(Timer::StoreTimeout(call)));
         self.run();
         call
+    }
+
+    /// The time of the committer that stands still is over; answers for how long it stood.
+    pub fn stand_still_over(&mut self) -> u64 {
+        let held = self.log.iter().rev().find_map(|output| match output.effect {
+            Some(Effect::SetTimer { timer: timer @ Timer::StoreCallDue(_), after_ns }) => {
+                Some((timer, after_ns))
+            }
+            _ => None,
+        });
+        let (timer, after_ns) = held.expect("a committer stands still");
+        self.task.enqueue(TaskMail::Timer(timer));
+        self.run();
+        after_ns
     }
 
     /// The store does everything at once.

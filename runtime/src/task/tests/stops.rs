@@ -52,3 +52,15 @@ fn a_stop_whose_savepoint_is_aborted_fails_the_task() {
     bench.abort(1);
     assert_eq!(bench.lines_of(&["TaskEnded"]), ["TaskEnded Failed"]);
 }
+
+/// Else a drained source would take part in the next checkpoint with splits that nobody reads any more, and finish with it.
+#[test]
+fn the_next_checkpoint_tells_a_stopped_task_that_its_savepoint_was_given_up() {
+    for drain in [false, true] {
+        let mut bench = Bench::running(descriptor(SinkKind::Append), 5);
+        bench.read(2);
+        stop(&mut bench, drain);
+        bench.trigger(2);
+        assert_eq!(bench.lines_of(&["TaskEnded"]), ["TaskEnded Failed"], "drain: {drain}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What user code does in each mode of the demo.
 
-use super::super::{Ending, Resubmission};
+use super::super::{Ending, FaultConfig, Resubmission};
 use super::{DemoMode, DemoOptions};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::{Defect, DefectSet};
@@ -8,6 +8,14 @@ use splitrace_runtime::ids::WatermarkGroup;
 
 /// The checkpoint at which the modes strike that strike at a checkpoint.
 const STRUCK_CHECKPOINT: u64 = 3;
+/// When the store goes out in the modes with an outage: after the first checkpoints, so that there is something to restore.
+const OUTAGE_FROM_NS: u64 = 1_500 * NANOS_PER_MILLI;
+/// Longer than the recorded job's three restarts, each a second after eleven calls, can last (FACT 69).
+const OUTAGE_NS: u64 = 8_000 * NANOS_PER_MILLI;
+/// Ten retries wait 55 times this: 11 s.
+const BACK_OFF_NS: u64 = 200 * NANOS_PER_MILLI;
+/// How often the committer of `commit-flaky` refuses.
+const FLAKY_REFUSALS: u32 = 3;
 /// The request that follows the first one of each of two readers.
 const FAILING_REQUEST: u32 = 3;
 /// How long the other subtask holds a barrier up, in `fail-while-pending`.
@@ -79,6 +87,8 @@ impl DemoMode {
             }
             Self::AssignInSnapshot => DefectSet::NONE.with(Defect::AssignedInSnapshot),
             Self::ReassignToFinished => DefectSet::NONE.with(Defect::SplitAfterEndOfInputLost),
+            Self::CommitKnown => DefectSet::NONE.with(Defect::KnownReasonDropped),
+            Self::RetryLater => DefectSet::NONE.with(Defect::CommitterRetriesIgnored),
             _ => DefectSet::NONE,
         }
     }
@@ -116,10 +126,40 @@ impl DemoMode {
             | Self::CommitEarly => 80,
             Self::FailMid => 60,
             Self::FailLate => 110,
+            Self::CommitThenCrash => 70,
             _ => return None,
         };
         let record = options.fail_at_record.unwrap_or(record);
-        Some(UserFailure { record, attempts_below: 1, moment: options.moment })
+        let moment = if self == Self::CommitThenCrash { FailureMoment::Committing } else { options.moment };
+        Some(UserFailure { record, attempts_below: 1, moment })
+    }
+
+    pub(super) fn commit_script(self, options: DemoOptions) -> Option<CommitScript> {
+        let refusal = match self {
+            Self::CommitFlaky if options.commit_updates => CommitRefusal::Update(FLAKY_REFUSALS),
+            Self::CommitFlaky => CommitRefusal::Retry(FLAKY_REFUSALS),
+            Self::CommitKnown => CommitRefusal::KnownReason,
+            // What commit() throws ends the task as an unknown reason does (FACT 74).
+            Self::CommitThrow | Self::CommitUnknown => CommitRefusal::UnknownReason,
+            Self::RetryLater => CommitRefusal::Retry(u32::MAX),
+            _ => return None,
+        };
+        Some(CommitScript { refusal, transaction: None })
+    }
+
+    pub(super) fn commit_back_off_ns(self) -> u64 {
+        if self == Self::OutageBackOff { BACK_OFF_NS } else { 0 }
+    }
+
+    pub(super) fn faults(self) -> FaultConfig {
+        match self {
+            Self::Outage | Self::OutageBackOff => FaultConfig {
+                store_out_after_ns: Some(OUTAGE_FROM_NS),
+                heal_after_ns: OUTAGE_FROM_NS + OUTAGE_NS,
+                ..FaultConfig::NONE
+            },
+            _ => FaultConfig::NONE,
+        }
     }
 
     pub(super) fn checkpoint_failure(self) -> Option<CheckpointFailure> {

@@ -1,9 +1,10 @@
 //! One seed of a campaign: it is run, some seeds twice, and when it fails with several defects switched on, once more
 //! without each of those that may be behind it.
 
-use crate::campaign::{Digest, FailureShape};
+use crate::campaign::{Behind, Digest, FailureShape};
 use crate::engine::{self, Scenario, ScenarioSource, Stop, Verdict};
 use splitrace_invariants::Code;
+use splitrace_invariants::outcome::Outcome;
 use splitrace_runtime::defects::{Defect, DefectSet};
 
 /// Runs a seed. `None` when it was stopped before it was judged.
@@ -29,10 +30,10 @@ pub(super) fn digest(source: &ScenarioSource, seed: u64, twice_every: u64, stop:
             verdict = two_traces();
         }
     }
-    let needs = if verdict.clean { Vec::new() } else { needs(&scenario, seed, &verdict, stop) };
+    let behind = if verdict.clean { Behind::default() } else { behind(&scenario, seed, &verdict, stop) };
     Some(Digest {
         seed,
-        needs,
+        behind,
         promise: engine::promise_line(&report),
         full_promise: engine::is_full_promise(&report),
         marks: engine::marks(&report),
@@ -54,31 +55,53 @@ fn two_traces() -> Verdict {
 }
 
 fn shape(verdict: &Verdict) -> FailureShape {
-    FailureShape::new(&verdict.outcome, verdict.code.as_deref(), &verdict.sentence, &[])
+    FailureShape::new(&verdict.outcome, verdict.code.as_deref(), &verdict.sentence, &Behind::default())
 }
 
-/// Which of several defects a failure does not come about without: another failure may take its place. Only those are
+/// What a run violates that used up its steps; no checker says so, since those judge it at the end.
+const LIVENESS: &str = "S4";
+
+/// Which of several defects are behind a failure, which may give its place to another one without them. Only those are
 /// tried whose entry names the violated invariant: taking away another one may shift a race so that the failure is missed,
 /// which says nothing. One defect alone needs no trial. Nothing is said when the trials were stopped: the failure counts
 /// all the same.
-fn needs(scenario: &Scenario, seed: u64, verdict: &Verdict, stop: Stop<'_>) -> Vec<Defect> {
+fn behind(scenario: &Scenario, seed: u64, verdict: &Verdict, stop: Stop<'_>) -> Behind {
     let all = scenario.job.defects;
-    let Some(code) = verdict.code.as_deref().filter(|_| all.iter().count() > 1) else { return Vec::new() };
-    let suspects = all.iter().filter(|defect| defect.entry().invariants.contains(&code));
-    let mut needed = Vec::new();
-    for suspect in suspects {
+    let has_no_end = verdict.outcome == Outcome::StepLimit { world_steps: 0 }.shape();
+    let code = verdict.code.as_deref().or(has_no_end.then_some(LIVENESS));
+    let Some(code) = code.filter(|_| all.iter().count() > 1) else { return Behind::default() };
+    let suspects: Vec<Defect> =
+        all.iter().filter(|defect| defect.entry().invariants.contains(&code)).collect();
+    let is_gone_without = |taken: &[Defect]| {
         let mut without = scenario.clone();
-        without.job.defects = all.iter().filter(|defect| *defect != suspect).collect::<DefectSet>();
-        debug_assert!(!without.job.defects.has(suspect));
+        without.job.defects = all.iter().filter(|defect| !taken.contains(defect)).collect::<DefectSet>();
         let report = engine::run_until(&without, seed, stop);
-        if engine::is_interrupted(&report) {
-            return Vec::new();
-        }
-        if shape(&Verdict::of(&report)) != shape(verdict) {
-            needed.push(suspect);
+        (!engine::is_interrupted(&report)).then(|| shape(&Verdict::of(&report)) != shape(verdict))
+    };
+    sort_out(&suspects, is_gone_without).unwrap_or_default()
+}
+
+/// Takes the suspects away one by one; and where none is missed, because another one does the same, all together, and
+/// then gives back those that need not be away. `None` when a trial was stopped.
+fn sort_out(suspects: &[Defect], is_gone_without: impl Fn(&[Defect]) -> Option<bool>) -> Option<Behind> {
+    let mut behind = Behind::default();
+    for suspect in suspects {
+        if is_gone_without(&[*suspect])? {
+            behind.each.push(*suspect);
         }
     }
-    needed
+    if !behind.each.is_empty() || suspects.len() < 2 || !is_gone_without(suspects)? {
+        return Some(behind);
+    }
+    behind.one_of = suspects.to_vec();
+    for suspect in suspects {
+        let others: Vec<Defect> = behind.one_of.iter().copied().filter(|other| other != suspect).collect();
+        if is_gone_without(&others)? {
+            behind.one_of = others;
+        }
+    }
+    debug_assert!(behind.one_of.len() > 1, "one alone was tried before");
+    Some(behind)
 }
 
 #[cfg(test)]
@@ -93,7 +116,7 @@ mod tests {
         let mut scenario = Scenario::demo(DemoMode::AssignInSnapshot, DemoOptions::default());
         let told = |scenario: &Scenario| {
             let verdict = Verdict::of(&engine::run_one(scenario, 0));
-            (needs(scenario, 0, &verdict, &|| false), verdict.code)
+            (behind(scenario, 0, &verdict, &|| false).each, verdict.code)
         };
         assert_eq!(told(&scenario).0, [], "one alone needs no trial");
         // Both entries name the violated invariant, and only one of them matters here.
@@ -110,6 +133,19 @@ mod tests {
         let switches = Switches { profile: Profile::Flink, defects: Vec::new() };
         let source = ScenarioSource::new(None, &switches).expect("nothing is read");
         let clean = (0..5).filter_map(|seed| digest(&source, seed, 1, &|| false));
-        assert!(clean.filter(|digest| digest.verdict.clean).all(|digest| digest.needs.is_empty()));
+        assert!(clean.filter(|digest| digest.verdict.clean).all(|digest| digest.behind == Behind::default()));
+    }
+
+    #[test]
+    fn two_of_which_either_does_it_are_named_together() {
+        use Defect::{AssignedInSnapshot, EventAwaitedOnce, LatchBeforeCheck};
+        let suspects = [AssignedInSnapshot, EventAwaitedOnce, LatchBeforeCheck];
+        let is_gone =
+            |taken: &[Defect]| Some(taken.contains(&AssignedInSnapshot) && taken.contains(&LatchBeforeCheck));
+        let told = sort_out(&suspects, is_gone).expect("nobody stops it");
+        assert_eq!((told.each, told.one_of), (vec![], vec![AssignedInSnapshot, LatchBeforeCheck]));
+        let told = sort_out(&suspects, |_| Some(false)).expect("nobody stops it");
+        assert_eq!(told, Behind::default(), "none of them does it");
+        assert_eq!(sort_out(&suspects, |_| None), None);
     }
 }

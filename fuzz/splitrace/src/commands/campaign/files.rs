@@ -100,7 +100,7 @@ pub(super) fn write(folder: &Folder, source: &ScenarioSource, summary: &Summary,
 mod tests {
     use super::*;
     use crate::arguments::Switches;
-    use crate::campaign::{Failure, FailureShape};
+    use crate::campaign::{Behind, Failure, FailureShape};
     use crate::engine::Scenario;
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = Folder::open(folder.path()).expect("it is writable");
         let source = ScenarioSource::new(None, &Switches::default()).expect("nothing is read");
-        let shape = FailureShape::new("violated", Some("C1"), "as planted", &[]);
+        let shape = FailureShape::new("violated", Some("C1"), "as planted", &Behind::default());
         let failure = Failure { count: 3, seeds: vec![1, 2, 3], sentence: "as planted".to_owned() };
         let summary = Summary { failures: [(shape, failure)].into(), ..Summary::default() };
         // A look before each file, and more inside its run.

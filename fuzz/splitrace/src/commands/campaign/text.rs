@@ -143,6 +143,10 @@ fn failures(text: &mut String, result: &CampaignResult) -> fmt::Result {
         if !failure.shape.needs.is_empty() {
             writeln!(text, "    does not come about without {}", failure.shape.needs.join(", "))?;
         }
+        if !failure.shape.needs_one_of.is_empty() {
+            let defects = failure.shape.needs_one_of.join(", ");
+            writeln!(text, "    comes about with any one of {defects}, and not without all of them")?;
+        }
         writeln!(text, "    {}", failure.replay)?;
     }
     writeln!(text)

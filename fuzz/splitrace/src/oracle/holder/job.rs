@@ -40,6 +40,8 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 checkpoint_failure: None,
                 write_buffer_records: 1,
                 commit_retries_max: 10,
+                commit_script: None,
+                commit_back_off_ns: 0,
                 store_timeout_ns: SECOND_NS,
                 reader: ReaderKind::Direct,
                 stall: None,
