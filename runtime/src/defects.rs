@@ -189,7 +189,7 @@ registry! {
         ["S2", "S1", "R1"], "FACT 22", Quirk;
     DeadExecutionsAreSent = "dead-executions-are-sent",
         "events are sent to executions that are over, and a checkpoint waits for their failure",
-        ["S3", "K1", "S4"], "FACTS 29, 30", Quirk;
+        ["S3", "K1", "S4", "B1"], "FACTS 29, 30", Quirk;
     LatchBeforeCheck = "latch-before-check",
         "'no more splits' for a reader that is not there throws, yet the subtask's later requests are dropped for good",
         ["S4"], "FACT 43", Quirk;
