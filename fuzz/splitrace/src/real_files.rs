@@ -5,7 +5,7 @@
 
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// See the module.
@@ -29,6 +29,7 @@ impl RealFiles {
             FileOperation::Resume { path, length } => self.resume(path, *length),
             FileOperation::Publish { hidden, target, length } => self.publish(hidden, target, *length),
             FileOperation::Delete { path } => self.delete(path),
+            FileOperation::Read { path, at, length } => self.read(path, *at, *length).map(FileAnswer::Bytes),
             FileOperation::List { folder } => self.list(folder).map(FileAnswer::Listed),
         };
         done.unwrap_or_else(|error| match error.kind() {
@@ -99,6 +100,14 @@ impl RealFiles {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(FileAnswer::AlreadyDone),
             Err(error) => Err(error),
         }
+    }
+
+    fn read(&self, path: &str, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut file = File::open(self.at(path)?)?;
+        file.seek(SeekFrom::Start(at))?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {

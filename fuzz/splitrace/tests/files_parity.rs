@@ -19,6 +19,8 @@ fn operation() -> impl Strategy<Value = FileOperation> {
         2 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Resume { path, length }),
         2 => (path(), path(), 0_u64..12)
             .prop_map(|(hidden, target, length)| FileOperation::Publish { hidden, target, length }),
+        2 => (path(), 0_u64..12, 0_u64..12)
+            .prop_map(|(path, at, length)| FileOperation::Read { path, at, length }),
         1 => path().prop_map(|path| FileOperation::Delete { path }),
         1 => prop::sample::select(&["", "folder", "folder/deeper", "absent"][..])
             .prop_map(|folder| FileOperation::List { folder: folder.to_owned() }),

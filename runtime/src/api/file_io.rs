@@ -53,6 +53,15 @@ pub enum FileOperation {
         /// The file.
         path: String,
     },
+    /// Read up to so many bytes from there on. Fewer come only where the file ends.
+    Read {
+        /// The file.
+        path: String,
+        /// Behind so many bytes.
+        at: u64,
+        /// At most so many.
+        length: u64,
+    },
     /// Name all files under a folder, hidden ones too.
     List {
         /// The folder; empty for the root.
@@ -68,7 +77,8 @@ impl FileOperation {
             Self::Write { path, .. }
             | Self::Sync { path }
             | Self::Resume { path, .. }
-            | Self::Delete { path } => path,
+            | Self::Delete { path }
+            | Self::Read { path, .. } => path,
             Self::Publish { hidden, .. } => hidden,
             Self::List { folder } => folder,
         }
@@ -90,6 +100,8 @@ pub enum FileAnswer {
     NoSpace,
     /// The file system failed otherwise; whether it was done is unknown.
     Failed(String),
+    /// The bytes that were read.
+    Bytes(#[serde(with = "serde_bytes")] Vec<u8>),
     /// The files under the folder, each with its length, in the order of their names.
     Listed(Vec<(String, u64)>),
 }

@@ -61,6 +61,10 @@ impl FileSystem {
                 Some(_) => FileAnswer::Done,
                 None => FileAnswer::AlreadyDone,
             },
+            FileOperation::Read { path, at, length } => self.with_file(path, |file| {
+                let from = file.content.get(*at as usize..).unwrap_or_default();
+                FileAnswer::Bytes(from[..from.len().min(*length as usize)].to_vec())
+            }),
             FileOperation::List { folder } => FileAnswer::Listed(self.list(folder)),
         }
     }

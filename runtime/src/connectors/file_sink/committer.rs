@@ -81,7 +81,7 @@ impl FileCommitter {
             }
             FileAnswer::NoSpace => Err(FileCommitError::Failed { hidden, cause: "no space left".to_owned() }),
             FileAnswer::Failed(cause) => Err(FileCommitError::Failed { hidden, cause }),
-            FileAnswer::Listed(_) => unreachable!("nobody asked for a list"),
+            FileAnswer::Listed(_) | FileAnswer::Bytes(_) => unreachable!("a committer does not read"),
         }
     }
 }

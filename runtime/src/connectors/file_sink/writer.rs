@@ -109,7 +109,9 @@ impl FileWriter {
             }
             FileAnswer::NoSpace => Err(FileRestoreError::Failed { path, cause: "no space left".to_owned() }),
             FileAnswer::Failed(cause) => Err(FileRestoreError::Failed { path, cause }),
-            FileAnswer::Listed(_) => unreachable!("nobody asked for a list"),
+            FileAnswer::Listed(_) | FileAnswer::Bytes(_) => {
+                unreachable!("a writer does not read: {operation:?}")
+            }
         }
     }
 
