@@ -214,6 +214,9 @@ registry! {
     UnknownErrorIsSuccess = "unknown-error-is-success",
         "a commit that fails for an unknown reason counts as committed",
         ["C2", "R1"], "FLINK-24773 (TXN-07)", Historical;
+    GlobalCommitterWaitsForAll = "global-committer-waits-for-all",
+        "a global committer holds back a completed checkpoint, and all newer ones, for subtasks that have ended before it",
+        ["C2"], "FACT 81", Quirk;
 }
 
 /// Which quirks a run has.

@@ -19,6 +19,7 @@
 //! its death), and an actor per operator (a chain shares one thread, and its order in a checkpoint is the protocol).
 
 mod chain;
+mod checkpoint_committer;
 mod checkpointing;
 mod committable_collector;
 mod committer_operator;
@@ -26,6 +27,7 @@ mod committing;
 mod coordinated_operator;
 mod ending;
 mod fetching;
+mod global_committer_operator;
 mod initialization;
 mod mailbox;
 mod map_operator;
@@ -41,14 +43,16 @@ mod task_error;
 mod tests;
 mod user_code;
 
+pub use checkpoint_committer::{CommitProgress, CommitTurn, Emission};
 pub use checkpointing::CheckpointProgress;
 pub use committable_collector::{
     CheckpointCommit, CheckpointCommittableManager, CollectedRequest, CommitStep, CommittableCollector,
     CommittableError, CommittableMessage, CommittableSummary, CommittableWithLineage, END_OF_INPUT,
     SubtaskCommittableManager,
 };
-pub use committer_operator::{CommitProgress, CommitterOperator};
+pub use committer_operator::{CommitterOperator, CommitterSettings};
 pub use coordinated_operator::CoordinatedOperator;
+pub use global_committer_operator::GlobalCommitterOperator;
 pub use mailbox::{MailGate, Mailbox};
 pub use map_operator::MapOperator;
 pub use sink_writer_operator::{QUEUED_REQUESTS_MAX, SinkWriterOperator};
@@ -65,12 +69,16 @@ use crate::api::sink::WriterInitContext;
 use crate::api::source::ReaderPort;
 use crate::connectors::range_source::range_reader;
 use crate::connectors::two_phase_sink;
+use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::exchange::{InputGate, RecordWriter};
 use crate::ids::ActorId;
 use crate::message::*;
 use chain::{Head, Sink, Tail};
 use std::hash::{Hash, Hasher};
+
+/// `sink.committer.retries` when nobody sets it.
+const DEFAULT_RETRIES: u32 = 10;
 
 /// One execution of a subtask.
 #[derive(Clone, Hash, Debug)]
@@ -334,8 +342,18 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     };
     let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
     let writer = SinkWriterOperator::new(writer);
-    let committer = CommitterOperator::new(committer, config.commit_retries_max, defects);
+    let settings = CommitterSettings {
+        retries_max: own_retries(config.commit_retries_max, defects),
+        emission: None,
+        commits_at_end: !descriptor.checkpointing || defects.has(Defect::BadShutdownCommit),
+    };
+    let committer = CommitterOperator::new(committer, settings, defects);
     (head, Tail::Sink(Box::new(Sink { writer, committer })))
+}
+
+/// What the committer's operator finds in its own configuration: in Flink 2.3.0 the job's does not get there (FACT 70).
+const fn own_retries(of_job: u32, defects: DefectSet) -> u32 {
+    if defects.has(Defect::CommitterRetriesIgnored) { DEFAULT_RETRIES } else { of_job }
 }
 
 impl Actor for Task {

@@ -12,7 +12,9 @@
 mod answer;
 mod collector;
 mod committables;
+mod committer;
 mod component;
+mod global;
 mod holder;
 mod operation;
 mod reader;
@@ -29,6 +31,8 @@ use std::collections::BTreeMap;
 fn new_component(name: &str) -> Option<Box<dyn Component>> {
     match name {
         "collector" => Some(Box::new(collector::CollectorComponent::default())),
+        "committer" => Some(Box::new(committer::CommitterComponent::default())),
+        "global" => Some(Box::new(global::GlobalComponent::default())),
         "reader" => Some(Box::new(reader::ReaderComponent::default())),
         "holder" => Some(Box::new(holder::HolderComponent::default())),
         "tracker" => Some(Box::new(tracker::TrackerComponent::default())),

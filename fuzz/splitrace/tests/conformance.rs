@@ -31,4 +31,7 @@ recorded! {
     source_with_failures_by_hand: "ops-07-source-more", 96;
     collector_at_random: "collector", 4953;
     collector_by_hand: "ops-08-collector", 104;
+    committer_at_random: "committer", 10592;
+    committer_by_hand: "ops-09-committer", 86;
+    global_by_hand: "ops-13-global", 33;
 }

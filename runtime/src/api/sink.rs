@@ -17,7 +17,9 @@ mod state;
 
 pub use adapter::{CommitterAdapter, WriterAdapter};
 pub use commit_request::{CommitRequest, CommitRequestState, CommitSignal};
-pub use port::{CommittablePayload, CommitterPort, PreparedCommit, PreparedCommittable, WriterPort};
+pub use port::{
+    CommitError, CommittablePayload, CommitterPort, PreparedCommit, PreparedCommittable, WriterPort,
+};
 pub use state::{
     HeldCheckpoint, HeldRequest, HeldSubtask, SinkStateError, committables_held, decode_committer_state,
     encode_committer_state, encode_writer_state, writer_records_held,

@@ -298,7 +298,7 @@ impl Task {
         self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
         self.user_code.acknowledged(checkpoint, outbox)?;
         if self.descriptor.defects.has(Defect::CommitBeforeComplete) && matches!(self.tail, Tail::Sink(_)) {
-            return self.commit(checkpoint, None, outbox);
+            return self.commit(Some(checkpoint), None, outbox);
         }
         Ok(())
     }

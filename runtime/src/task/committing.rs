@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::chain::{Head, Sink, Tail};
-use super::committer_operator::CommitProgress;
+use super::checkpoint_committer::{CommitProgress, CommitTurn};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -36,20 +36,26 @@ impl Task {
         }
         // An older notice that comes late finds everything up to the newest known one (FACT 65).
         let up_to = self.progress.last_completed.expect("it was set just now");
-        self.commit(up_to, Some(up_to), outbox)
+        self.commit(Some(up_to), Some(up_to), outbox)
     }
 
-    /// Commits everything up to a checkpoint; `noticed` is the one that is known as complete.
+    /// Commits everything up to a checkpoint, or what is left at the end of the input; `noticed` is the checkpoint that is
+    /// known as complete.
     pub(super) fn commit(
         &mut self,
-        up_to: CheckpointId,
+        up_to: Option<CheckpointId>,
         noticed: Option<CheckpointId>,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running, "one commit at a time");
         self.status = TaskStatus::Committing(noticed);
         let committer = &mut self.tail.sink_mut().committer;
-        match committer.commit_up_to(up_to, false, &mut self.store, outbox)? {
+        let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
+        let progress = match up_to {
+            Some(checkpoint) => committer.notify_checkpoint_complete(checkpoint, turn)?,
+            None => committer.end_input(turn)?,
+        };
+        match progress {
             CommitProgress::Settled => self.committed(noticed, outbox),
             CommitProgress::Waiting => {}
         }
@@ -132,7 +138,8 @@ impl Task {
     ) -> Result<(), TaskError> {
         debug_assert!(matches!(self.status, TaskStatus::Committing(_) | TaskStatus::Recommitting));
         let committer = &mut self.tail.sink_mut().committer;
-        match (committer.answered(call, answer, &mut self.store, outbox)?, self.status) {
+        let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
+        match (committer.answered(call, answer, turn)?, self.status) {
             (CommitProgress::Waiting, _) => Ok(()),
             (CommitProgress::Settled, TaskStatus::Recommitting) => self.recommitted(outbox),
             (CommitProgress::Settled, TaskStatus::Committing(noticed)) => {

@@ -12,7 +12,6 @@
 
 use super::Task;
 use super::chain::Tail;
-use super::committable_collector::END_OF_INPUT;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -55,10 +54,10 @@ impl Task {
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::EndOfData { attempt };
         self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
-        let is_early =
-            !self.descriptor.checkpointing || self.descriptor.defects.has(Defect::BadShutdownCommit);
-        if is_early && matches!(self.tail, Tail::Sink(_)) {
-            return self.commit(END_OF_INPUT, None, outbox);
+        if let Tail::Sink(sink) = &self.tail
+            && sink.committer.commits_at_end()
+        {
+            return self.commit(None, None, outbox);
         }
         // A drain: what was flushed goes into the savepoint that ends the job.
         if let Some(savepoint) = self.progress.stop {

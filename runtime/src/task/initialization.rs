@@ -9,7 +9,7 @@
 
 use super::Task;
 use super::chain::{Head, Sink, Tail};
-use super::committer_operator::CommitProgress;
+use super::checkpoint_committer::{CommitProgress, CommitTurn};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -44,10 +44,13 @@ impl Task {
         }
         match restored {
             None => self.open_writer(outbox),
-            Some(checkpoint) => match committer.commit_up_to(checkpoint, true, &mut self.store, outbox)? {
-                CommitProgress::Settled => self.recommitted(outbox),
-                CommitProgress::Waiting => Ok(()),
-            },
+            Some(checkpoint) => {
+                let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
+                match committer.recommit(checkpoint, turn)? {
+                    CommitProgress::Settled => self.recommitted(outbox),
+                    CommitProgress::Waiting => Ok(()),
+                }
+            }
         }
     }
 

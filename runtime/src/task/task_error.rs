@@ -2,7 +2,7 @@
 
 use super::committable_collector::CommittableError;
 use super::source_operator::SourceOperatorError;
-use crate::api::sink::SinkStateError;
+use crate::api::sink::{CommitError, SinkStateError};
 use crate::api::source_state::StateError;
 use crate::config::FailureMoment;
 use crate::ids::{CheckpointId, OperatorUid, TransactionName};
@@ -48,6 +48,9 @@ pub enum TaskError {
         /// What the committer said.
         cause: String,
     },
+    /// The committer does not come to a signal (FACT 74).
+    #[error(transparent)]
+    Commit(#[from] CommitError),
     /// The committable collector was used against its contract (FACTS 64, 68).
     #[error(transparent)]
     Committables(#[from] CommittableError),

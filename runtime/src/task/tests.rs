@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod commits;
+mod committers;
 mod defects;
 mod ends;
 mod failures;

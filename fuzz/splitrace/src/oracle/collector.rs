@@ -1,8 +1,8 @@
 //! Component `collector`: [`CommittableCollector`] and the commit of its checkpoints by themselves (FACTS 64 to 77).
 
 use super::committables::{
-    Call, Script, Thrown, checkpoint_of, collector_error, committable_of, message_of, shown, task_error,
-    text_of,
+    Call, Script, Thrown, checkpoint_of, collector_error, committable_of, message_of, shown, stored_element,
+    task_error, text_of,
 };
 use super::{Answer, Component, Operation, OperationError, Stored};
 use serde::Serialize;
@@ -75,8 +75,7 @@ impl CollectorComponent {
             }
             "deserialize" => {
                 let blob = operation.text("blob")?;
-                let missing = || OperationError::Malformed(format!("nothing is stored as '{blob}'"));
-                let bytes = stored.get(blob).ok_or_else(missing)?;
+                let bytes = stored_element(blob, stored)?;
                 let read = CommittableCollector::from_bytes(bytes, |_| Ok(RecordRanges::new()));
                 *self.named(name) = read.map_err(|error| OperationError::Malformed(error.to_string()))?;
             }

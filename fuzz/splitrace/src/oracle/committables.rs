@@ -2,14 +2,16 @@
 //! Java's words, and a committer that answers by script.
 
 mod java;
+mod port;
 mod script;
 mod shown;
 
 pub(super) use java::{Thrown, collector_error, task_error};
+pub(super) use port::{Scripted, ScriptedCommitter, Told};
 pub(super) use script::{Call, Script};
 pub(super) use shown::shown;
 
-use super::{Operation, OperationError};
+use super::{Operation, OperationError, Stored};
 use splitrace_runtime::api::sink::{CommittablePayload, PreparedCommittable};
 use splitrace_runtime::ids::{CheckpointId, SubtaskIndex, TransactionName};
 use splitrace_runtime::records::RecordRanges;
@@ -38,6 +40,18 @@ pub(super) fn text_of(payload: &CommittablePayload) -> &str {
 pub(super) fn checkpoint_of(id: i64) -> Result<CheckpointId, OperationError> {
     let malformed = |_| OperationError::Malformed(format!("{id} is no checkpoint of a sink"));
     u64::try_from(id).map(CheckpointId).map_err(malformed)
+}
+
+/// The checkpoint of `restored_id`; none when nothing is restored.
+pub(super) fn restored_of(operation: &Operation) -> Result<Option<CheckpointId>, OperationError> {
+    let is_restored = operation.get("restored_id").is_some_and(|id| !id.is_null());
+    is_restored.then(|| checkpoint_of(operation.number("restored_id")?)).transpose()
+}
+
+/// The element of a state that a snapshot stored under this name.
+pub(super) fn stored_element<'a>(name: &str, stored: &'a Stored) -> Result<&'a [u8], OperationError> {
+    let missing = || OperationError::Malformed(format!("nothing is stored as '{name}'"));
+    stored.get(name).map(Vec::as_slice).ok_or_else(missing)
 }
 
 /// The message of an operation `summary` or `committable`.

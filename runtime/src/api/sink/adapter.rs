@@ -100,7 +100,7 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
         payload: &mut CommittablePayload,
         retries: &mut u32,
         io: &mut SinkIo,
-    ) -> Result<Option<CommitSignal>, SinkStateError> {
+    ) -> Result<Option<CommitSignal>, CommitError> {
         let before = io.len();
         let mut request = CommitRequest::new(from_payload::<C::Committable>(payload)?, *retries);
         self.committer.commit(&mut request, io);

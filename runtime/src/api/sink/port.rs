@@ -65,19 +65,36 @@ pub trait WriterPort: Debug + Send + Sync {
     fn fingerprint(&self, hasher: &mut dyn Hasher);
 }
 
+/// Why a committer does not come to a signal.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CommitError {
+    /// It cannot read the committable.
+    #[error(transparent)]
+    State(#[from] SinkStateError),
+    /// It throws: nothing of the call counts as committed, whatever was done before (FACT 74).
+    #[error("the committer throws: {0}")]
+    Thrown(String),
+}
+
 /// A committer behind bytes; see [`super::Committer`].
 pub trait CommitterPort: Debug + Send + Sync {
+    /// A call begins: what [`CommitterPort::commit`] is asked next is all that is pending of one checkpoint (FACT 67), each
+    /// with its retries.
+    fn call_begins(&mut self, pending: &[(&CommittablePayload, u32)]) {
+        let _ = pending;
+    }
+
     /// Asks for the one store request that commits this; or for none, and then answers what was signalled at once. May
     /// replace the payload and raises `retries` as [`CommitterPort::answered`] does.
     ///
     /// # Errors
-    /// When the bytes cannot be read.
+    /// When the bytes cannot be read, or the committer throws.
     fn commit(
         &mut self,
         payload: &mut CommittablePayload,
         retries: &mut u32,
         io: &mut SinkIo,
-    ) -> Result<Option<CommitSignal>, SinkStateError>;
+    ) -> Result<Option<CommitSignal>, CommitError>;
 
     /// Signals what the answer means; may replace the payload and raises `retries` at each retry signal.
     ///

@@ -60,6 +60,13 @@ impl CheckpointCommittableManager {
         self.requests_mut().filter(|request| !request.state.is_final())
     }
 
+    /// The same with their retries, to be looked at.
+    #[must_use]
+    pub fn pending_payloads(&self) -> Vec<(&CommittablePayload, u32)> {
+        let pending = self.requests().filter(|request| !request.state.is_final());
+        pending.map(|request| (&request.committable.payload, request.retries)).collect()
+    }
+
     /// Those that are committed, as they are told downstream; what was given up is not among them (FACT 73).
     pub fn successful(&self) -> impl Iterator<Item = &PreparedCommittable> {
         let committed = self.requests().filter(|request| request.state == CommitRequestState::Committed);

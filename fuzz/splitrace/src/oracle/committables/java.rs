@@ -4,6 +4,7 @@
 use super::shown::state_name;
 use super::text_of;
 use crate::oracle::OperationError;
+use splitrace_runtime::api::sink::CommitError;
 use splitrace_runtime::ids::{CheckpointId, SubtaskIndex};
 use splitrace_runtime::task::{
     CheckpointCommittableManager, CollectedRequest, CommittableCollector, CommittableError,
@@ -37,6 +38,7 @@ pub(in crate::oracle) fn task_error(error: &TaskError, collector: &CommittableCo
             )
         }
         TaskError::Committables(error) => collector_error(*error, None, collector),
+        TaskError::Commit(CommitError::Thrown(thrown)) => OperationError::Thrown(thrown.clone()),
         // The oracle's committer words what it throws.
         TaskError::CommitFailed { cause, .. } => OperationError::Thrown(cause.clone()),
         other => OperationError::Malformed(other.to_string()),
