@@ -21,6 +21,7 @@
 mod chain;
 mod checkpoint_committer;
 mod checkpointing;
+mod commit_signals;
 mod committable_collector;
 mod committer_operator;
 mod committing;
@@ -55,7 +56,7 @@ pub use coordinated_operator::CoordinatedOperator;
 pub use global_committer_operator::GlobalCommitterOperator;
 pub use mailbox::{MailGate, Mailbox};
 pub use map_operator::MapOperator;
-pub use sink_writer_operator::{QUEUED_REQUESTS_MAX, SinkWriterOperator};
+pub use sink_writer_operator::{PreparedMessages, QUEUED_REQUESTS_MAX, SinkWriterOperator};
 pub use source_operator::{
     DataInputStatus, OperatingMode, SourceOperator, SourceOperatorError, SplitOutputs, StopMode,
 };
@@ -341,7 +342,8 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
         commit_back_off_ns: config.commit_back_off_ns,
     };
     let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
-    let writer = SinkWriterOperator::new(writer);
+    let place = (attempt.subtask, descriptor.parallelism);
+    let writer = SinkWriterOperator::new(writer, place, restored);
     let settings = CommitterSettings {
         retries_max: own_retries(config.commit_retries_max, defects),
         emission: None,

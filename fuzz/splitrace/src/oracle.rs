@@ -18,6 +18,7 @@ mod global;
 mod holder;
 mod operation;
 mod reader;
+mod sink;
 pub mod stream;
 mod tracker;
 
@@ -35,6 +36,7 @@ fn new_component(name: &str) -> Option<Box<dyn Component>> {
         "global" => Some(Box::new(global::GlobalComponent::default())),
         "reader" => Some(Box::new(reader::ReaderComponent::default())),
         "holder" => Some(Box::new(holder::HolderComponent::default())),
+        "sink" => Some(Box::new(sink::SinkComponent::default())),
         "tracker" => Some(Box::new(tracker::TrackerComponent::default())),
         _ => None,
     }

@@ -34,4 +34,5 @@ recorded! {
     committer_at_random: "committer", 10592;
     committer_by_hand: "ops-09-committer", 86;
     global_by_hand: "ops-13-global", 33;
+    sink_by_hand: "ops-10-sink", 39;
 }

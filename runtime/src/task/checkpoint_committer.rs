@@ -5,16 +5,17 @@
 //! committable leaves the state only when its whole checkpoint is settled, so a task that dies while it commits again finds
 //! all of it in the restored checkpoint.
 
+use super::commit_signals::{heed, outcome, outcome_signalled};
 use super::committable_collector::{
-    CheckpointCommit, CheckpointCommittableManager, CollectedRequest, CommitStep, CommittableCollector,
-    CommittableError, CommittableMessage, CommittableSummary, CommittableWithLineage,
+    CheckpointCommit, CheckpointCommittableManager, CommitStep, CommittableCollector, CommittableError,
+    CommittableMessage, CommittableSummary, CommittableWithLineage,
 };
 use super::store_client::StoreClient;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::sink::{CommitRequestState, CommitSignal, CommitterPort, SinkIo, StoreAnswer};
-use crate::defects::{Defect, DefectSet};
-use crate::event::{CommitOutcome, EventKind};
+use crate::api::sink::{CommitterPort, SinkIo, StoreAnswer};
+use crate::defects::DefectSet;
+use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId, SubtaskIndex, TransactionName};
 use crate::records::RecordRanges;
 use std::fmt::{self, Debug, Formatter};
@@ -218,46 +219,6 @@ impl CheckpointCommitter {
     }
 }
 
-/// Takes a signal to heart.
-///
-/// # Errors
-/// When nobody knows why it failed (FACT 74), or it can never be committed: Flink drops that in silence (FACT 73).
-fn heed(request: &mut CollectedRequest, signal: CommitSignal, defects: DefectSet) -> Result<(), TaskError> {
-    request.signalled(&signal);
-    let transaction = request.committable.payload.transaction;
-    match signal {
-        CommitSignal::Committed | CommitSignal::AlreadyCommitted => {}
-        CommitSignal::RetryLater => heed_retry_later(request, defects),
-        CommitSignal::FailedWithKnownReason(cause) => heed_known_reason(transaction, cause, defects)?,
-        CommitSignal::FailedWithUnknownReason(cause) => heed_unknown_reason(transaction, cause, defects)?,
-    }
-    Ok(())
-}
-
-const fn heed_retry_later(request: &mut CollectedRequest, defects: DefectSet) {
-    if defects.has(Defect::CommitGivenUpSilently) {
-        request.state = CommitRequestState::Failed;
-    }
-}
-
-fn heed_known_reason(
-    transaction: TransactionName,
-    cause: String,
-    defects: DefectSet,
-) -> Result<(), TaskError> {
-    let is_dropped = defects.has(Defect::KnownReasonDropped);
-    if is_dropped { Ok(()) } else { Err(TaskError::CommitGivenUp { transaction, cause }) }
-}
-
-fn heed_unknown_reason(
-    transaction: TransactionName,
-    cause: String,
-    defects: DefectSet,
-) -> Result<(), TaskError> {
-    let is_success = defects.has(Defect::UnknownErrorIsSuccess);
-    if is_success { Ok(()) } else { Err(TaskError::CommitFailed { transaction, cause }) }
-}
-
 /// Tells downstream what is committed of a checkpoint: the summary comes first, also when nothing is (FACT 67).
 fn tell(
     checkpoint: &CheckpointCommittableManager,
@@ -280,28 +241,5 @@ fn tell(
     for committable in checkpoint.successful().cloned() {
         let lineage = CommittableWithLineage { committable, checkpoint: checkpoint_id, subtask };
         emit(CommittableMessage::Committable(lineage));
-    }
-}
-
-/// What a signal says of a commit that the store was not asked for.
-const fn outcome_signalled(signal: &CommitSignal) -> CommitOutcome {
-    match signal {
-        CommitSignal::Committed => CommitOutcome::Committed,
-        CommitSignal::AlreadyCommitted => CommitOutcome::AlreadyCommitted,
-        CommitSignal::RetryLater => CommitOutcome::RetryLater,
-        CommitSignal::FailedWithKnownReason(_) | CommitSignal::FailedWithUnknownReason(_) => {
-            CommitOutcome::Failed
-        }
-    }
-}
-
-/// What an answer says of a commit. Told as it is, whatever the committer makes of it.
-const fn outcome(answer: StoreAnswer) -> CommitOutcome {
-    match answer {
-        StoreAnswer::Done { before: false } => CommitOutcome::Committed,
-        StoreAnswer::Done { before: true } => CommitOutcome::AlreadyCommitted,
-        StoreAnswer::Unknown => CommitOutcome::Maybe,
-        StoreAnswer::Unavailable => CommitOutcome::RetryLater,
-        StoreAnswer::NotFound | StoreAnswer::Fenced => CommitOutcome::Failed,
     }
 }

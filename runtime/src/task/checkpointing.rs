@@ -12,13 +12,12 @@
 
 use super::Task;
 use super::chain::{Head, Sink, Tail};
-use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
 use super::overtaken::HeldSnapshot;
+use super::sink_writer_operator::PreparedMessages;
 use super::source_operator::StopMode;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::sink::PreparedCommit;
 use crate::api::source_state::{encode_reader_state, positions};
 use crate::defects::Defect;
 use crate::event::EventKind;
@@ -41,8 +40,6 @@ pub struct CheckpointProgress {
     last_aborted: Option<CheckpointId>,
     /// The last checkpoint that was acknowledged or declined.
     pub(super) last_answered: Option<CheckpointId>,
-    /// The last checkpoint with a `prepare_commit`, or the restored one.
-    last_prepared: Option<CheckpointId>,
     /// The highest completion seen.
     pub(super) last_completed: Option<CheckpointId>,
     /// The savepoint with which the task is stopped.
@@ -61,7 +58,7 @@ impl CheckpointProgress {
     /// Of a task that restores this checkpoint.
     #[must_use]
     pub fn new(restored: Option<CheckpointId>) -> Self {
-        Self { restored, last_prepared: restored, ..Self::default() }
+        Self { restored, ..Self::default() }
     }
 
     /// The checkpoint that the task restores.
@@ -95,12 +92,6 @@ impl CheckpointProgress {
     fn is_stale(&self, checkpoint: CheckpointId) -> bool {
         let seen = self.last_triggered.max(self.last_aborted).max(self.restored);
         seen.is_some_and(|seen| checkpoint <= seen)
-    }
-
-    /// The checkpoint under which the committables of the end of input are filed (FACT 60): it may lie below the one
-    /// that finally commits them, never above (FACT 61).
-    pub(super) fn end_of_input_checkpoint(&self) -> CheckpointId {
-        self.last_prepared.unwrap_or_default().next()
     }
 }
 
@@ -189,10 +180,9 @@ impl Task {
                 return self.snapshot(checkpoint, &overtaken, outbox);
             }
         };
-        if self.input_ended {
+        if !sink.writer.prepare_snapshot_pre_barrier(checkpoint, &mut self.store, outbox) {
             return self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox);
         }
-        sink.writer.flush_and_prepare(false, &mut self.store, outbox);
         self.status = TaskStatus::PreparingCheckpoint(checkpoint);
         if sink.writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
     }
@@ -215,45 +205,27 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::PreparingCheckpoint(checkpoint));
         let prepared = self.tail.sink_mut().writer.take_prepared();
         self.status = TaskStatus::Running;
-        self.progress.last_prepared = Some(checkpoint);
-        self.hand_over(checkpoint, prepared, false, outbox)?;
+        self.hand_over(prepared, false, outbox)?;
         self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox)
     }
 
     /// Tells of a settled `prepare_commit` and hands its committables to the committer, summary first (FACT 59, 64).
     pub(super) fn hand_over(
         &mut self,
-        checkpoint: CheckpointId,
-        prepared: PreparedCommit,
+        prepared: PreparedMessages,
         end_of_input: bool,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
-        let PreparedCommit { transaction, records, committables } = prepared;
+        let PreparedMessages { transaction, records, checkpoint, messages } = prepared;
         debug_assert!(
             transaction.number <= checkpoint,
             "{transaction} exceeds {checkpoint}, which carries it"
         );
-        debug_assert_eq!(
-            committables.is_empty(),
-            records.is_empty(),
-            "an empty transaction has no committable"
-        );
+        debug_assert_eq!(messages.len() == 1, records.is_empty(), "an empty transaction has no committable");
         outbox.emit(EventKind::TransactionPrepared { transaction, records: records.clone(), end_of_input });
         self.user_code.prepared(&records, outbox)?;
-        let subtask = self.descriptor.attempt.subtask;
         let committer = &mut self.tail.sink_mut().committer;
-        committer.process(CommittableMessage::Summary(CommittableSummary {
-            subtask,
-            number_of_subtasks: self.descriptor.parallelism,
-            checkpoint,
-            committables: committables.len() as u32,
-            failed: 0,
-        }))?;
-        for committable in committables {
-            let message = CommittableWithLineage { committable, checkpoint, subtask };
-            committer.process(CommittableMessage::Committable(message))?;
-        }
-        Ok(())
+        messages.into_iter().try_for_each(|message| committer.process(message))
     }
 
     /// The snapshots; those of a task before an exchange hold what its barrier overtook.

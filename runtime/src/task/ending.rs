@@ -33,7 +33,7 @@ impl Task {
                 return self.data_ended(outbox);
             }
         };
-        sink.writer.flush_and_prepare(true, &mut self.store, outbox);
+        sink.writer.end_input(&mut self.store, outbox);
         self.status = TaskStatus::PreparingEndOfInput;
         if sink.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
     }
@@ -44,7 +44,7 @@ impl Task {
         let prepared = self.tail.sink_mut().writer.take_prepared();
         self.status = TaskStatus::Running;
         self.input_ended = true;
-        self.hand_over(self.progress.end_of_input_checkpoint(), prepared, true, outbox)?;
+        self.hand_over(prepared, true, outbox)?;
         self.data_ended(outbox)
     }
 

@@ -57,7 +57,7 @@ impl Task {
             match &mut self.tail {
                 Tail::Sink(sink) => {
                     self.map.process(records, Some(sink.writer.transaction()), outbox);
-                    sink.writer.write(records, &mut self.store, outbox);
+                    sink.writer.write(records, &mut self.store, outbox)?;
                 }
                 Tail::Channels(channels) => {
                     self.map.process(records, None, outbox);

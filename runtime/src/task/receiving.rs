@@ -49,7 +49,7 @@ impl Task {
         for range in ranges.ranges() {
             outbox.emit(EventKind::RecordsWritten { transaction, range: *range });
         }
-        sink.writer.write(&mut records, &mut self.store, outbox);
+        sink.writer.write(&mut records, &mut self.store, outbox)?;
         match cut {
             Some((_, failure)) => Err(UserCode::throw(failure, outbox)),
             None => Ok(()),

@@ -4,17 +4,34 @@
 //! is asked again before the next goes out. Records are taken while the lane is busy, as an asynchronous client does
 //! it; past [`QUEUED_REQUESTS_MAX`] the default action is suspended (back-pressure), and before a barrier the task
 //! waits until the lane is empty.
+//!
+//! What a `prepare_commit` gave leaves the operator as messages for a committer, the summary first, under the number of the
+//! checkpoint whose barrier follows, or, at the end of the input, one above the last (FACTS 59, 60).
 
+use super::committable_collector::{CommittableMessage, CommittableSummary, CommittableWithLineage};
 use super::store_client::StoreClient;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::api::sink::{PreparedCommit, SinkIo, StoreAnswer, WriterPort, WriterVerdict};
-use crate::ids::{CallId, CheckpointId, TransactionName};
+use crate::ids::{CallId, CheckpointId, SubtaskIndex, TransactionName};
 use crate::message::StoreRequest;
-use crate::records::Record;
+use crate::records::{Record, RecordRanges};
 
 /// How many requests may wait behind the one under way before the reader is not polled any more.
 pub const QUEUED_REQUESTS_MAX: usize = 4;
+
+/// What a settled `prepare_commit` gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PreparedMessages {
+    /// The transaction that ended, also when nothing is in it.
+    pub transaction: TransactionName,
+    /// All its records.
+    pub records: RecordRanges,
+    /// The checkpoint under which its committables go.
+    pub checkpoint: CheckpointId,
+    /// The summary, also when nothing follows it, and the committables.
+    pub messages: Vec<CommittableMessage>,
+}
 
 /// Flink's `SinkWriterOperator`.
 #[derive(Clone, Hash, Debug)]
@@ -23,17 +40,36 @@ pub struct SinkWriterOperator {
     /// The transaction that the next record goes into; read off the writer once per `prepare_commit`.
     transaction: TransactionName,
     io: SinkIo,
+    subtask: SubtaskIndex,
+    parallelism: u32,
+    /// The last checkpoint with a `prepare_commit`, or the restored one.
+    last_known: Option<CheckpointId>,
+    input_ended: bool,
     under_way: Option<(CallId, StoreRequest)>,
-    /// What the last `prepare_commit` gave, until its requests are settled.
-    prepared: Option<PreparedCommit>,
+    /// What the last `prepare_commit` gave, and for which checkpoint, until its requests are settled.
+    prepared: Option<(CheckpointId, PreparedCommit)>,
 }
 
 impl SinkWriterOperator {
-    /// Around this writer.
+    /// Around this writer, in a subtask among so many that restores this checkpoint.
     #[must_use]
-    pub fn new(writer: Box<dyn WriterPort>) -> Self {
+    pub fn new(
+        writer: Box<dyn WriterPort>,
+        (subtask, parallelism): (SubtaskIndex, u32),
+        restored: Option<CheckpointId>,
+    ) -> Self {
         let transaction = writer.transaction();
-        Self { writer, transaction, io: SinkIo::default(), under_way: None, prepared: None }
+        Self {
+            writer,
+            transaction,
+            io: SinkIo::default(),
+            subtask,
+            parallelism,
+            last_known: restored,
+            input_ended: false,
+            under_way: None,
+            prepared: None,
+        }
     }
 
     /// The transaction that the next record goes into.
@@ -62,32 +98,80 @@ impl SinkWriterOperator {
     }
 
     /// Takes all the records.
-    pub fn write(&mut self, records: &mut Vec<Record>, store: &mut StoreClient, outbox: &mut Outbox) {
+    ///
+    /// # Errors
+    /// When the input has ended (FACT 62).
+    pub fn write(
+        &mut self,
+        records: &mut Vec<Record>,
+        store: &mut StoreClient,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        if self.input_ended {
+            return Err(TaskError::RecordAfterEnd);
+        }
         debug_assert!(self.prepared.is_none(), "no record comes between prepare_commit and the barrier");
         self.writer.write(records, &mut self.io);
         self.pump(store, outbox);
         debug_assert!(records.is_empty(), "the writer takes every record");
+        Ok(())
     }
 
-    /// `flush` and `prepare_commit` (FACT 59, 60); the outcome is there once the operator is idle.
-    pub fn flush_and_prepare(&mut self, end_of_input: bool, store: &mut StoreClient, outbox: &mut Outbox) {
+    /// `prepareSnapshotPreBarrier`: `flush` and `prepare_commit` (FACT 59); the outcome is there once the operator is idle.
+    /// After the end of the input there is nothing to prepare (FACT 60): false.
+    pub fn prepare_snapshot_pre_barrier(
+        &mut self,
+        checkpoint: CheckpointId,
+        store: &mut StoreClient,
+        outbox: &mut Outbox,
+    ) -> bool {
+        if self.input_ended {
+            return false;
+        }
+        self.last_known = Some(checkpoint);
+        self.flush_and_prepare(checkpoint, store, outbox);
+        true
+    }
+
+    /// The last `flush` and `prepare_commit`. What it gives goes under the number that follows the last one known, which may
+    /// lie below the checkpoint that commits it in the end, never above (FACTS 60, 61).
+    pub fn end_input(&mut self, store: &mut StoreClient, outbox: &mut Outbox) {
+        self.input_ended = true;
+        self.flush_and_prepare(self.last_known.unwrap_or_default().next(), store, outbox);
+    }
+
+    fn flush_and_prepare(&mut self, checkpoint: CheckpointId, store: &mut StoreClient, outbox: &mut Outbox) {
         debug_assert!(self.prepared.is_none(), "one prepare_commit at a time");
-        self.writer.flush(end_of_input, &mut self.io);
+        self.writer.flush(self.input_ended, &mut self.io);
         let prepared = self.writer.prepare_commit(&mut self.io);
         debug_assert_eq!(
             prepared.transaction, self.transaction,
             "the transaction that took the records ended"
         );
-        self.prepared = Some(prepared);
+        self.prepared = Some((checkpoint, prepared));
         self.transaction = self.writer.transaction();
         self.pump(store, outbox);
     }
 
     /// What the last `prepare_commit` gave, once its requests are settled.
     #[must_use]
-    pub fn take_prepared(&mut self) -> PreparedCommit {
+    pub fn take_prepared(&mut self) -> PreparedMessages {
         debug_assert!(self.is_idle(), "what is prepared counts only once it is settled");
-        self.prepared.take().expect("prepare_commit ran before")
+        let (checkpoint, prepared) = self.prepared.take().expect("prepare_commit ran before");
+        let PreparedCommit { transaction, records, committables } = prepared;
+        let subtask = self.subtask;
+        let summary = CommittableMessage::Summary(CommittableSummary {
+            subtask,
+            number_of_subtasks: self.parallelism,
+            checkpoint,
+            committables: committables.len() as u32,
+            failed: 0,
+        });
+        let committables = committables.into_iter().map(|committable| {
+            CommittableMessage::Committable(CommittableWithLineage { committable, checkpoint, subtask })
+        });
+        let messages = std::iter::once(summary).chain(committables).collect();
+        PreparedMessages { transaction, records, checkpoint, messages }
     }
 
     /// The writer's state.

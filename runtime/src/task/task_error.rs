@@ -21,6 +21,9 @@ pub enum TaskError {
     /// The writer cannot go on.
     #[error("the sink writer failed: {0}")]
     Writer(String),
+    /// A record came after the end of the input; Flink's `IllegalStateException` of the writer's operator (FACT 62).
+    #[error("Received element after endOfInput")]
+    RecordAfterEnd,
     /// Flink's `IOException` of the committer (FACT 69).
     #[error("Failed to commit {count} committables after {retries} retries")]
     RetriesExhausted {

@@ -6,8 +6,8 @@ mod port;
 mod script;
 mod shown;
 
-pub(super) use java::{Thrown, collector_error, task_error};
-pub(super) use port::{Scripted, ScriptedCommitter, Told};
+pub(super) use java::{Thrown, collector_error, message_error, task_error};
+pub(super) use port::{Scripted, ScriptedCommitter, Told, emitted};
 pub(super) use script::{Call, Script};
 pub(super) use shown::shown;
 

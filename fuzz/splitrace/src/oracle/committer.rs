@@ -3,7 +3,7 @@
 //! This host plays the task around it and its state backend: a snapshot is one element, and a restore brings any number.
 
 use super::committables::{
-    Call, Scripted, ScriptedCommitter, Told, checkpoint_of, collector_error, message_of, restored_of, shown,
+    Call, Scripted, ScriptedCommitter, Told, checkpoint_of, message_error, message_of, restored_of, shown,
     stored_element, task_error,
 };
 use super::{Answer, Component, Operation, OperationError, Stored};
@@ -97,12 +97,8 @@ impl Operator {
         match operation.name()? {
             "summary" | "committable" => {
                 let message = message_of(operation)?;
-                match self.operator.process(message.clone()) {
-                    Err(TaskError::Committables(error)) => {
-                        return Err(collector_error(error, Some(&message), self.operator.collector()));
-                    }
-                    outcome => outcome.expect("a collector has its own errors"),
-                }
+                let outcome = self.operator.process(message.clone());
+                outcome.map_err(|error| message_error(&error, &message, self.operator.collector()))?;
             }
             "snapshot" => {
                 stored.insert(operation.text("name")?.to_owned(), self.operator.snapshot_state());

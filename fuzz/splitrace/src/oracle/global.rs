@@ -1,7 +1,7 @@
 //! Component `global`: [`GlobalCommitterOperator`] around a scripted committer (FACT 81).
 
 use super::committables::{
-    Call, Scripted, ScriptedCommitter, Told, checkpoint_of, collector_error, message_of, restored_of, shown,
+    Call, Scripted, ScriptedCommitter, Told, checkpoint_of, message_error, message_of, restored_of, shown,
     stored_element, task_error,
 };
 use super::{Answer, Component, Operation, OperationError, Stored};
@@ -74,11 +74,7 @@ impl Operator {
                 let message = message_of(operation)?;
                 let told = message.clone();
                 let outcome = self.committer.turn(|turn| self.operator.process(message, turn));
-                let collector = self.operator.collector();
-                outcome.map(drop).map_err(|error| match error {
-                    TaskError::Committables(error) => collector_error(error, Some(&told), collector),
-                    error => task_error(&error, collector),
-                })?;
+                outcome.map_err(|error| message_error(&error, &told, self.operator.collector()))?;
             }
             "snapshot" => {
                 stored.insert(operation.text("name")?.to_owned(), self.operator.snapshot_state());

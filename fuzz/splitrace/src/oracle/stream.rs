@@ -3,6 +3,8 @@
 //! The draw is like the recordings', and wilder: turns are held back, checkpoints come twice and out of order, batch
 //! checkpoints come in between, subtasks answer that were never started. Whatever comes, an answer must come back.
 
+mod sink_side;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -15,7 +17,22 @@ enum Kind {
     Tracker,
     Scripted,
     Source,
+    /// A collector, or one of the committers.
+    Committables(&'static str),
+    Sink,
 }
+
+/// What the runs are drawn from.
+const KINDS: [Kind; 8] = [
+    Kind::Tracker,
+    Kind::Scripted,
+    Kind::Source,
+    Kind::Source,
+    Kind::Committables("collector"),
+    Kind::Committables("committer"),
+    Kind::Committables("global"),
+    Kind::Sink,
+];
 
 /// An endless stream of operations, one JSON line each.
 #[derive(Clone, Debug)]
@@ -67,13 +84,15 @@ impl Operations {
     }
 
     fn renew(&mut self) -> String {
-        self.kind = [Kind::Tracker, Kind::Scripted, Kind::Source, Kind::Source][self.below(4) as usize];
+        self.kind = KINDS[self.below(KINDS.len() as u64) as usize];
         self.parallelism = 1 + self.below(3);
         (self.left, self.checkpoint, self.named) = (RUN_LENGTH, 0, 0);
         let parallelism = self.parallelism;
         let ack = self.pick(&["auto", "manual"]);
         match self.kind {
             Kind::Tracker => r#"{"c":"tracker","op":"new"}"#.to_owned(),
+            Kind::Committables(component) => self.new_on_sink_side(component),
+            Kind::Sink => self.new_on_sink_side("sink"),
             Kind::Scripted => {
                 let (snap, checkpointing) = (self.pick(&["auto", "manual"]), self.below(9) > 0);
                 format!(
@@ -173,8 +192,11 @@ impl Operations {
             return self.renew();
         }
         self.left -= 1;
-        if self.kind == Kind::Tracker {
-            return self.tracker();
+        match self.kind {
+            Kind::Tracker => return self.tracker(),
+            Kind::Committables(component) => return self.committables(component),
+            Kind::Sink => return self.sink(),
+            Kind::Scripted | Kind::Source => {}
         }
         let begun = RUN_LENGTH - self.left;
         let operation = if begun == 1 {

@@ -45,6 +45,18 @@ pub(in crate::oracle) fn task_error(error: &TaskError, collector: &CommittableCo
     }
 }
 
+/// A message that an operator did not take, or what it did with it.
+pub(in crate::oracle) fn message_error(
+    error: &TaskError,
+    message: &CommittableMessage,
+    collector: &CommittableCollector,
+) -> OperationError {
+    match error {
+        TaskError::Committables(error) => collector_error(*error, Some(message), collector),
+        other => task_error(other, collector),
+    }
+}
+
 /// A message that the collector did not take, or a commit that it did not begin.
 pub(in crate::oracle) fn collector_error(
     error: CommittableError,
