@@ -102,8 +102,8 @@ impl GlobalCommitterOperator {
     ) -> Result<CommitProgress, TaskError> {
         let up_to = self.last_completed.map_or(checkpoint, |last| last.max(checkpoint));
         self.last_completed = Some(up_to);
-        // The barriers of a completed checkpoint came behind all that will ever come for it: who has sent no summary by then
-        // has ended before. On input, what is missing is still on its way.
+        // The barriers of a completed checkpoint came behind all that will ever come for it: who has sent no summary by
+        // then has ended before. On input, what is missing is still on its way.
         let only_whole = self.commits_on_input || self.defects.has(Defect::GlobalCommitterWaitsForAll);
         self.inner.commit(CommitScope { up_to, recommit, only_whole }, turn)
     }

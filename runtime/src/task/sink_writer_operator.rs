@@ -133,7 +133,7 @@ impl SinkWriterOperator {
         true
     }
 
-    /// The last `flush` and `prepare_commit`. What it gives goes under the number that follows the last one known, which may
+    /// The last `flush` and `prepare_commit`. What it gives goes under the number after the last one known, which may
     /// lie below the checkpoint that commits it in the end, never above (FACTS 60, 61).
     pub fn end_input(&mut self, store: &mut StoreClient, outbox: &mut Outbox) {
         self.input_ended = true;

@@ -1,5 +1,5 @@
-//! The part of the stream that is about the sink side: summaries that come twice or never, committables without them, commits
-//! in any order, answers of every kind, restores of what was stored by whomever.
+//! The part of the stream that is about the sink side: summaries that come twice or never, committables without them,
+//! commits in any order, answers of every kind, restores of what was stored by whomever.
 
 use super::Operations;
 
