@@ -84,12 +84,12 @@ impl RealFiles {
             return Ok(if target.exists() { FileAnswer::AlreadyDone } else { FileAnswer::NotFound });
         }
         let cut = cut_to(&hidden, length)?;
-        if cut == FileAnswer::Done {
-            if let Some(folder) = target.parent() {
-                fs::create_dir_all(folder)?;
-                fs::rename(&hidden, &target)?;
-                File::open(folder)?.sync_all()?;
-            }
+        if cut == FileAnswer::Done
+            && let Some(folder) = target.parent()
+        {
+            fs::create_dir_all(folder)?;
+            fs::rename(&hidden, &target)?;
+            File::open(folder)?.sync_all()?;
         }
         Ok(cut)
     }
