@@ -43,6 +43,8 @@ pub struct NoLoss {
     docket: Docket,
     end_rule: EndRule,
     failover: bool,
+    /// How many splits there are outside, by source that discovers them one after another.
+    outside: Vec<(OperatorUid, u32)>,
     /// From the start of each split to its end.
     discovered: Table<Option<OffsetRange>>,
     /// Visible or filtered.
@@ -70,6 +72,7 @@ impl NoLoss {
             docket: Docket::new(setup, Code::C2),
             end_rule,
             failover: false,
+            outside: splits_to_discover(setup),
             discovered: Table::default(),
             accounted: Table::default(),
             visible: TransactionNames::default(),
@@ -144,6 +147,15 @@ impl NoLoss {
         }
     }
 
+    /// A split that is outside and that nobody has heard of.
+    fn undiscovered(&self) -> Option<SplitId> {
+        let splits = self
+            .outside
+            .iter()
+            .flat_map(|(operator, count)| (0..*count).map(|index| SplitId { operator: *operator, index }));
+        splits.into_iter().find(|split| self.discovered.split(*split).is_none_or(Option::is_none))
+    }
+
     fn settle(&mut self, checkpoint: CheckpointId, header: &Header) -> Result<(), Violation> {
         let Some((attempt, fence)) = task_of(header) else { return Ok(()) };
         self.docket.judged();
@@ -158,6 +170,12 @@ impl NoLoss {
         );
         Err(Violation::new(Code::C2, Subject::Transaction(lost.name), header, sentence))
     }
+}
+
+/// The sources that know all their splits from the start tell of all of them at once, so nothing can be missing there.
+fn splits_to_discover(setup: &RunSetup) -> Vec<(OperatorUid, u32)> {
+    let discovering = setup.config.vertices.iter().filter(|vertex| vertex.source.discovery.is_some());
+    discovering.map(|vertex| (vertex.operator, vertex.source.split_count)).collect()
 }
 
 impl Checker for NoLoss {
@@ -230,6 +248,10 @@ impl Checker for NoLoss {
             return Ok(());
         }
         self.docket.judged();
+        if let Some(split) = self.undiscovered() {
+            let sentence = format!("the job is finished, but {split} was never discovered");
+            return Err(Violation::new(Code::C2, Subject::Split(split), end.at, sentence));
+        }
         let nothing = RecordRanges::new();
         for (_, _, all) in self.discovered.iter() {
             let Some(all) = all else { continue };

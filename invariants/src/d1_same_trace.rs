@@ -113,6 +113,7 @@ const fn actor_place(actor: ActorId) -> (u64, u64, u64) {
         ActorId::HighAvailability => (4, 0, 0),
         ActorId::Store => (5, 0, 0),
         ActorId::World => (6, 0, 0),
+        ActorId::CoordinatorWorker(operator) => (8, operator.0 as u64, 0),
         // Its number goes in beside this.
         ActorId::Fetcher { task, .. } => {
             let (_, vertex, place) = actor_place(ActorId::Task(task));

@@ -224,6 +224,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         policy,
         bounded: true,
         script: EnumeratorScript::NONE,
+        discovery: None,
     };
     let task = TaskConfig {
         record_interval_ns: 0,

@@ -2,11 +2,13 @@
 //!
 //! Nothing here is read from the environment, and every unit is in its name.
 
+mod discovery;
 mod event_time;
 mod exchange;
 mod restart;
 mod script;
 
+pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
 pub use restart::RestartConfig;
@@ -81,7 +83,12 @@ impl JobConfig {
                 _ => 0,
             };
             let period_ns = task.alignment.map_or(0, |alignment| alignment.period_ns);
-            [task.store_timeout_ns, task.record_interval_ns, stall_ns, held_up_ns, period_ns]
+            let discovery = vertex.source.discovery;
+            let look_ns = discovery.map_or(0, |discovery| {
+                let period_ns = discovery.period_ns.unwrap_or_default();
+                discovery.initial_delay_ns.max(period_ns).max(discovery.look_ns)
+            });
+            [task.store_timeout_ns, task.record_interval_ns, stall_ns, held_up_ns, period_ns, look_ns]
         });
         let checkpointing = self.checkpointing.iter().flat_map(|checkpointing| {
             [checkpointing.timeout_ns, checkpointing.interval_ns, checkpointing.pause_min_ns]
@@ -162,6 +169,9 @@ pub struct SourceConfig {
     /// What its enumerator does beside handing splits out.
     #[serde(default, skip_serializing_if = "EnumeratorScript::is_plain")]
     pub script: EnumeratorScript,
+    /// Whether splits are discovered while the job runs; without it all are known when it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<DiscoveryConfig>,
 }
 
 /// How splits reach the readers.

@@ -154,6 +154,18 @@ registry! {
     SlotsNotCounted = "slots-not-counted",
         "the job master deploys to the task manager with the least work, whether it has a free slot or not",
         ["B1"], "made up for B1", Planted;
+    EmptyDiscoveryReturnsEarly = "empty-discovery-returns-early",
+        "an enumerator that is restored when everything is discovered never says that no split will come",
+        ["S4"], "FLINK-31006, FLINK-33466 (ENU-02)", Historical;
+    DiscoveredSplitForGoneReader = "discovered-split-for-gone-reader",
+        "a split that is discovered goes to a reader that has failed since it asked, and nobody has it",
+        ["S1", "C2"], "FLINK-26726 (ENU-04)", Historical;
+    DiscoveryResultTwice = "discovery-result-twice",
+        "two looks of the discovering worker began at the same split, and the enumerator takes what both found",
+        ["S1", "C1", "R1"], "made up for S1 (cf. Iceberg PR 10208)", Planted;
+    WorkerMovesPosition = "worker-moves-position",
+        "the discovering worker moves the enumerator's position on before the enumerator has the splits",
+        ["C2", "S1", "S4", "R1"], "FLINK-38681 (ENU-15)", Historical;
     ReaderSwapsRecords = "reader-swaps-records",
         "the reader hands every pair of records of a split over the wrong way round",
         ["S5", "R1", "C2"], "made up for S5", Planted;

@@ -288,6 +288,8 @@ pub enum ActorId {
         /// Which fetcher.
         fetcher: FetcherNumber,
     },
+    /// The worker beside a source coordinator; it shares its memory with the coordinator's thread.
+    CoordinatorWorker(OperatorUid),
 }
 
 impl fmt::Display for ActorId {
@@ -301,6 +303,7 @@ impl fmt::Display for ActorId {
             Self::Store => formatter.write_str("store"),
             Self::World => formatter.write_str("world"),
             Self::Fetcher { task, fetcher } => write!(formatter, "{fetcher} of task {task}"),
+            Self::CoordinatorWorker(operator) => write!(formatter, "source-coordinator-worker {operator}"),
         }
     }
 }

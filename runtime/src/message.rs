@@ -655,6 +655,8 @@ pub enum Timer {
     AsyncCall(AsyncCallName),
     /// Coordinator of a source: tell the readers how far they may go in event time.
     AlignmentAnnouncement,
+    /// Coordinator of a source: what its worker runs is over.
+    AsyncCallReturns,
 }
 
 /// From a coordinator's thread to the main thread.

@@ -157,6 +157,7 @@ const fn actor_number(actor: ActorId) -> Option<u64> {
         ActorId::Store => 2,
         ActorId::World => 3,
         ActorId::SourceCoordinator(operator) => 1 << 54 | operator.0 as u64,
+        ActorId::CoordinatorWorker(operator) => 1 << 54 | 1 << 16 | operator.0 as u64,
         ActorId::TaskManager(index) => 2 << 54 | index as u64,
         ActorId::Task(attempt) => {
             let (subtask, number) = (attempt.subtask.0 as u64, attempt.attempt.0 as u64);
@@ -283,6 +284,7 @@ mod tests {
         for number in numbers {
             actors.extend([
                 ActorId::SourceCoordinator(OperatorUid(number as u16)),
+                ActorId::CoordinatorWorker(OperatorUid(number as u16)),
                 ActorId::TaskManager(number),
             ]);
             for (vertex, subtask, attempt) in [(number as u16, 0, 0), (0, number, 0), (0, 0, number)] {

@@ -327,7 +327,7 @@ impl World {
             let mail = actor.body.timer_mail(timer);
             actor.body.enqueue(mail);
         }
-        self.schedule_turn(slot, choices);
+        self.schedule_threads(slot, choices);
     }
 
     fn cancel_job(&mut self, choices: &mut dyn Choices) {

@@ -77,6 +77,10 @@ defects! {
     blocked_events_unbounded = "blocked-events-unbounded";
     tracker_never_forgets = "tracker-never-forgets";
     slots_not_counted = "slots-not-counted";
+    empty_discovery_returns_early = "empty-discovery-returns-early";
+    discovered_split_for_gone_reader = "discovered-split-for-gone-reader";
+    discovery_result_twice = "discovery-result-twice";
+    worker_moves_position = "worker-moves-position";
     reader_swaps_records = "reader-swaps-records";
     finished_subtask_holds_back = "finished-subtask-holds-back";
     announcements_end_at_restart = "announcements-end-at-restart";

@@ -106,6 +106,8 @@ impl fmt::Display for Row {
 pub struct Rows {
     /// The sources whose readers ask for splits.
     pulling: Vec<OperatorUid>,
+    /// The sources that do not know all their splits from the start.
+    discovering: Vec<OperatorUid>,
     threads: ThreadNames,
 }
 
@@ -117,7 +119,12 @@ impl Rows {
         let pulling = job.vertices.iter().filter(|vertex| pulls(vertex.source.policy));
         let cut = job.vertices.iter().filter(|vertex| vertex.exchange.is_some());
         let threads = ThreadNames { cut: cut.map(|vertex| vertex.operator).collect() };
-        Self { pulling: pulling.map(|vertex| vertex.operator).collect(), threads }
+        let discovering = job.vertices.iter().filter(|vertex| vertex.source.discovery.is_some());
+        Self {
+            pulling: pulling.map(|vertex| vertex.operator).collect(),
+            discovering: discovering.map(|vertex| vertex.operator).collect(),
+            threads,
+        }
     }
 
     /// The row of an event; `None` for those that only checkers read.
@@ -128,7 +135,11 @@ impl Rows {
                 task_row(&event.kind, *attempt, self.is_pull(attempt.vertex), &self.threads)
             }
             splitrace_runtime::ids::ActorId::SourceCoordinator(operator) => {
-                job::coordinator_row(&event.kind, *operator, self.is_pull(*operator), &self.threads)
+                let habit = job::EnumeratorHabit {
+                    pulls: self.is_pull(*operator),
+                    discovers: self.discovering.contains(operator),
+                };
+                job::coordinator_row(&event.kind, *operator, habit, &self.threads)
             }
             splitrace_runtime::ids::ActorId::Fetcher { task, fetcher } => {
                 fetcher_row(&event.kind, *task, *fetcher, &self.threads)

@@ -65,6 +65,20 @@ fn aligned_readers_wait_for_each_other_and_lose_nothing() {
 }
 
 #[test]
+fn splits_are_discovered_while_the_job_runs_and_readers_wait_for_them() {
+    for policy in ["push=0", "push=1"] {
+        let demo = demo(&["discovery", policy]);
+        demo.is(
+            0,
+            &["discovered by the worker: [split-0", "discovered by the worker: [split-3", "job FINISHED"],
+        );
+        let at = |words: &str| demo.text.find(words).unwrap_or_else(|| panic!("no '{words}'"));
+        assert!(at("snapshotState(chk 1)") < at("discovered by the worker: [split-3"), "{}", demo.text);
+        assert_eq!(demo.last_line(), EXACTLY_ONCE, "{policy}");
+    }
+}
+
+#[test]
 fn a_reader_that_blocks_its_task_costs_a_checkpoint_and_a_fetcher_does_not() {
     for (mode, aborts) in [("blocking-reader", true), ("blocked-fetcher", false)] {
         let demo = demo(&[mode]);

@@ -290,7 +290,8 @@ fn every_mode_has_a_recorded_job_or_is_ours_alone() {
             "fetcher",
             "blocking-reader",
             "blocked-fetcher",
-            "watermark-alignment"
+            "watermark-alignment",
+            "discovery"
         ],
         "modes that no recorded job stands behind"
     );

@@ -15,7 +15,7 @@ pub use split_reader::{RangeRecordEmitter, RangeSplitReader};
 
 use crate::api::source::{
     Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, SimpleVersionedSerializer, Source,
-    SourceEnumerators, SourceReader, SourceSplit,
+    SourceEnumerators, SourceReader, SourceSplit, SplitEnumerator,
 };
 use crate::api::source_state::StateError;
 use crate::config::{
@@ -26,9 +26,13 @@ use crate::encoding::encode_onto;
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
+use defective::discovery::{
+    DiscoveringEnumerator, MovesPosition, ReturnsEarly, ServesGoneReaders, TakesEveryResult,
+};
 use defective::{
     AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator, SkippingReader, SwappingReader,
 };
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where the splits of an unbounded source end: never reached, and far from overflow.
@@ -68,28 +72,24 @@ impl SimpleVersionedSerializer<RangeSplit> for RangeSplitSerializer {
     }
 }
 
-/// The enumerator keeps nothing beside its splits.
+/// How the number of discovered splits is written: what the enumerator keeps beside its splits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct NothingSerializer;
+pub struct DiscoveredSerializer;
 
-impl SimpleVersionedSerializer<()> for NothingSerializer {
+impl SimpleVersionedSerializer<u32> for DiscoveredSerializer {
     fn version(&self) -> u32 {
         1
     }
 
-    fn serialize(&self, (): &()) -> Vec<u8> {
-        Vec::new()
+    fn serialize(&self, value: &u32) -> Vec<u8> {
+        encode_onto(value, Vec::with_capacity(5))
     }
 
-    fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<(), StateError> {
+    fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<u32, StateError> {
         if version != self.version() {
             return Err(StateError::UnknownVersion(version));
         }
-        if bytes.is_empty() {
-            Ok(())
-        } else {
-            Err(StateError::Malformed(format!("{} bytes too many", bytes.len())))
-        }
+        Ok(postcard::from_bytes(bytes)?)
     }
 }
 
@@ -108,6 +108,13 @@ impl RangeSource {
     /// All splits at their start, in order.
     #[must_use]
     pub fn plan_splits(&self) -> Vec<RangeSplit> {
+        self.splits(0..self.plan.split_count)
+    }
+
+    /// Some of them.
+    #[must_use]
+    pub fn splits(&self, indices: Range<u32>) -> Vec<RangeSplit> {
+        debug_assert!(indices.end <= self.plan.split_count, "there are no more");
         let plan = self.plan;
         let split = |index: u32| {
             let position = u64::from(index) * plan.records_per_split;
@@ -117,17 +124,17 @@ impl RangeSource {
                 at: SplitPosition { split: SplitId { operator: self.operator, index }, position, end },
             }
         };
-        (0..plan.split_count).map(split).collect()
+        indices.map(split).collect()
     }
 }
 
 impl Source for RangeSource {
     type Split = RangeSplit;
-    type EnumeratorExtra = ();
+    type EnumeratorExtra = u32;
     type Enumerator = RangeEnumerator;
     type Reader = RangeReader;
     type SplitSerializer = RangeSplitSerializer;
-    type ExtraSerializer = NothingSerializer;
+    type ExtraSerializer = DiscoveredSerializer;
 
     fn boundedness(&self) -> Boundedness {
         if self.plan.bounded { Boundedness::Bounded } else { Boundedness::ContinuousUnbounded }
@@ -137,8 +144,8 @@ impl Source for RangeSource {
         RangeEnumerator::create(*self)
     }
 
-    fn restore_enumerator(&self, pending: Vec<RangeSplit>, _extra: Option<()>) -> RangeEnumerator {
-        RangeEnumerator::restore(*self, pending)
+    fn restore_enumerator(&self, pending: Vec<RangeSplit>, discovered: Option<u32>) -> RangeEnumerator {
+        RangeEnumerator::restore(*self, pending, discovered)
     }
 
     fn create_reader(&self) -> RangeReader {
@@ -149,8 +156,8 @@ impl Source for RangeSource {
         RangeSplitSerializer
     }
 
-    fn extra_serializer(&self) -> NothingSerializer {
-        NothingSerializer
+    fn extra_serializer(&self) -> DiscoveredSerializer {
+        DiscoveredSerializer
     }
 }
 
@@ -158,13 +165,38 @@ impl Source for RangeSource {
 #[must_use]
 pub fn range_enumerators(config: &VertexConfig, defects: DefectSet) -> Arc<dyn EnumeratorFactory> {
     let source = RangeSource { operator: config.operator, plan: config.source, task: config.task };
-    match defects.first_of(&[Defect::EnumeratorRepeatsSplits, Defect::HashMapOrderLeaks]) {
+    let altered = [
+        Defect::EnumeratorRepeatsSplits,
+        Defect::HashMapOrderLeaks,
+        Defect::EmptyDiscoveryReturnsEarly,
+        Defect::DiscoveredSplitForGoneReader,
+        Defect::DiscoveryResultTwice,
+        Defect::WorkerMovesPosition,
+    ];
+    match defects.first_of(&altered) {
         None => Arc::new(SourceEnumerators(source)),
-        Some(Defect::EnumeratorRepeatsSplits) => {
-            Arc::new(SourceEnumerators(AlteredSource::<RepeatingEnumerator, RangeReader>::new(source)))
+        Some(Defect::EnumeratorRepeatsSplits) => altered_enumerators::<RepeatingEnumerator>(source),
+        Some(Defect::EmptyDiscoveryReturnsEarly) => {
+            altered_enumerators::<DiscoveringEnumerator<ReturnsEarly>>(source)
         }
-        Some(_) => Arc::new(SourceEnumerators(AlteredSource::<LeakyEnumerator, RangeReader>::new(source))),
+        Some(Defect::DiscoveredSplitForGoneReader) => {
+            altered_enumerators::<DiscoveringEnumerator<ServesGoneReaders>>(source)
+        }
+        Some(Defect::DiscoveryResultTwice) => {
+            altered_enumerators::<DiscoveringEnumerator<TakesEveryResult>>(source)
+        }
+        Some(Defect::WorkerMovesPosition) => {
+            altered_enumerators::<DiscoveringEnumerator<MovesPosition>>(source)
+        }
+        Some(_) => altered_enumerators::<LeakyEnumerator>(source),
     }
+}
+
+fn altered_enumerators<E>(source: RangeSource) -> Arc<dyn EnumeratorFactory>
+where
+    E: SplitEnumerator<Split = RangeSplit, Extra = u32> + From<RangeEnumerator>,
+{
+    Arc::new(SourceEnumerators(AlteredSource::<E, RangeReader>::new(source)))
 }
 
 /// A reader as a task runs it. `pull`: it asks for splits when it is idle.
@@ -177,6 +209,7 @@ pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<
         policy,
         bounded: true,
         script: EnumeratorScript::NONE,
+        discovery: None,
     };
     let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
     let altered = [Defect::ReaderSnapshotsAhead, Defect::ReaderSwapsRecords, Defect::PausedRecordsSkipped];

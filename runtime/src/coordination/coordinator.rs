@@ -4,7 +4,7 @@ use super::event_coordinator::EventCoordinator;
 use super::source_coordinator::SourceCoordinator;
 use crate::actor::{Actor, Outbox, TurnDecision};
 use crate::ids::OperatorUid;
-use crate::message::{CoordinatorMail, SharedJobConfig};
+use crate::message::{CoordinatorMail, SharedJobConfig, Timer};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
@@ -45,6 +45,20 @@ impl Coordinator {
         self.mailbox.front()
     }
 
+    /// Whether the worker beside it has something to run.
+    #[must_use]
+    pub fn worker_is_runnable(&self) -> bool {
+        matches!(&self.role, Role::Source(source) if source.worker_is_runnable())
+    }
+
+    /// One turn of the worker's thread; what it sets a timer for is the coordinator's.
+    pub fn worker_turn(&mut self, outbox: &mut Outbox) {
+        debug_assert!(self.worker_is_runnable(), "a turn needs a call");
+        if let Role::Source(source) = &mut self.role {
+            source.worker_turn(outbox);
+        }
+    }
+
     /// How many assignments its tracker remembers, for bounds on memory; 0 without a tracker.
     #[must_use]
     pub fn tracked_split_count(&self) -> usize {
@@ -59,6 +73,16 @@ impl Actor for Coordinator {
     type Mail = CoordinatorMail;
 
     fn enqueue(&mut self, mail: CoordinatorMail) {
+        // Some timers are the worker's, which waits for nobody.
+        match (&mail, &mut self.role) {
+            (CoordinatorMail::Timer(Timer::AsyncCall(call)), Role::Source(source)) => {
+                return source.async_call_due(*call);
+            }
+            (CoordinatorMail::Timer(Timer::AsyncCallReturns), Role::Source(source)) => {
+                return source.async_call_returns();
+            }
+            _ => {}
+        }
         // A new generation closes the old one, and what is in its inbox is not handled any more (FACT 50).
         if matches!(mail, CoordinatorMail::Start { .. }) {
             self.mailbox.clear();

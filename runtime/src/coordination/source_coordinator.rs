@@ -20,11 +20,12 @@ mod context;
 mod reader_events;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 use super::coordinator_error::CoordinatorError;
 use super::split_assignment_tracker::SplitAssignmentTracker;
 use crate::actor::Outbox;
-use crate::api::source::{AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
+use crate::api::source::{EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
 use crate::api::source_state;
 use crate::connectors::range_source::range_enumerators;
 use crate::defects::{Defect, DefectSet};
@@ -37,6 +38,7 @@ use context::{ContextCall, SourceCoordinatorContext};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use worker::Worker;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -50,6 +52,7 @@ pub struct SourceCoordinator {
     restored: Option<(CheckpointId, Vec<SplitPosition>)>,
     enumerator: Option<Box<dyn EnumeratorPort>>,
     context: SourceCoordinatorContext,
+    worker: Worker,
     /// `None` when the source waits for nobody in event time.
     alignment: Option<Box<WatermarkAlignment>>,
 }
@@ -61,6 +64,7 @@ impl Hash for SourceCoordinator {
         self.started.hash(hasher);
         self.enumerator.hash(hasher);
         self.context.hash(hasher);
+        self.worker.hash(hasher);
         self.alignment.hash(hasher);
     }
 }
@@ -76,6 +80,7 @@ impl SourceCoordinator {
         let enumerators = range_enumerators(vertex, config.defects);
         Self {
             alignment: WatermarkAlignment::of(config, operator).map(Box::new),
+            worker: Worker::new(vertex.source.discovery.map_or(0, |discovery| discovery.look_ns)),
             ..Self::with_enumerators(operator, vertex.parallelism, config.defects, enumerators)
         }
     }
@@ -98,6 +103,7 @@ impl SourceCoordinator {
             restored: None,
             enumerator: None,
             context,
+            worker: Worker::new(0),
             alignment: None,
         }
     }
@@ -138,6 +144,9 @@ impl SourceCoordinator {
                 for call in self.context.async_calls() {
                     out.cancel_timer(Timer::AsyncCall(call));
                 }
+                if self.worker.is_busy() {
+                    out.cancel_timer(Timer::AsyncCallReturns);
+                }
                 match self.reset_to_checkpoint(generation, restored) {
                     Ok(()) => self.start(out),
                     Err(error) => self.context.fail_job(error, out),
@@ -177,20 +186,8 @@ impl SourceCoordinator {
             CoordinatorMail::GroupWatermark { source, watermark_ms } => {
                 self.on_group_watermark(source, watermark_ms);
             }
-            CoordinatorMail::Timer(Timer::AsyncCall(call)) => self.on_async_call_due(call, out),
             CoordinatorMail::Timer(Timer::AlignmentAnnouncement) => self.announce_alignment(out),
             CoordinatorMail::Timer(timer) => debug_assert!(false, "a source coordinator sets no {timer:?}"),
-        }
-    }
-
-    /// A worker runs what it was asked for, and mails what came of it: other mail may be handled in between.
-    fn on_async_call_due(&mut self, call: AsyncCallName, out: &mut Outbox) {
-        if !self.context.async_call_due(call, out) {
-            return;
-        }
-        if let Some(enumerator) = self.enumerator.as_mut() {
-            let result = enumerator.run_async(call);
-            self.context.mail_async_result(call, result, out);
         }
     }
 
@@ -238,6 +235,7 @@ impl SourceCoordinator {
 
     /// Closes the enumerator, if it was started. What it throws is logged, nothing else.
     pub fn close(&mut self) {
+        self.worker.clear();
         let enumerator = self.enumerator.take();
         let was_started = std::mem::take(&mut self.started);
         let closed = enumerator.filter(|_| was_started).map(|mut enumerator| enumerator.close());

@@ -18,6 +18,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 policy: AssignmentPolicy::Pull,
                 bounded: true,
                 script: EnumeratorScript::NONE,
+                discovery: None,
             },
             task: TaskConfig {
                 record_interval_ns: 0,

@@ -219,7 +219,8 @@ impl MainThread {
             | Timer::AlignmentAnnouncement
             | Timer::OpenChannels
             | Timer::CoordinatedEvent
-            | Timer::AsyncCall(_) => {
+            | Timer::AsyncCall(_)
+            | Timer::AsyncCallReturns => {
                 debug_assert!(false, "{timer:?} is no timer of the main thread");
             }
         }

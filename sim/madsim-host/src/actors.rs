@@ -77,7 +77,7 @@ impl Hosted {
     pub fn is_runnable(&self) -> bool {
         match &self.body {
             Body::Main(actor) => actor.is_runnable(),
-            Body::Coordinator(actor) => actor.is_runnable(),
+            Body::Coordinator(actor) => actor.is_runnable() || actor.worker_is_runnable(),
             Body::TaskManager(actor) => actor.is_runnable(),
             Body::Task(actor) => actor.is_runnable() || !self.runnable_fetchers().is_empty(),
         }
@@ -101,6 +101,8 @@ impl Hosted {
                 }
             }
             Body::Main(actor) => actor.turn(decision, outbox),
+            // Here the worker has no place of its own in the schedule: a call is run when it is due.
+            Body::Coordinator(actor) if actor.worker_is_runnable() => actor.worker_turn(outbox),
             Body::Coordinator(actor) => actor.turn(decision, outbox),
             Body::TaskManager(actor) => actor.turn(decision, outbox),
             Body::Task(actor) => actor.turn(decision, outbox),

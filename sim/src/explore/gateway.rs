@@ -216,7 +216,10 @@ impl Shape {
             }
             Timer::CheckpointTimeout(_) => Treatment::BranchAtMost { budget: TIMEOUTS, times: self.timeouts },
             Timer::CoordinatedEvent => Treatment::BranchAtMost { budget: ROUNDS, times: self.rounds },
-            Timer::RestartDelay(_) | Timer::RestartBackoff | Timer::AsyncCall(_) => Treatment::Branch,
+            Timer::RestartDelay(_)
+            | Timer::RestartBackoff
+            | Timer::AsyncCall(_)
+            | Timer::AsyncCallReturns => Treatment::Branch,
             Timer::CheckpointPause => Treatment::AtOnce,
             Timer::HeartbeatCheck
             | Timer::HighAvailabilityTimeout(_)

@@ -83,6 +83,8 @@ pub enum DemoMode {
     BlockedFetcher,
     /// Each split is a second of event time ahead of the one before; two readers with two splits each stay aligned.
     WatermarkAlignment,
+    /// A worker discovers the splits one after another while the job runs; some of its looks fail.
+    Discovery,
 }
 
 /// What may be varied in a demo. What is `None` is the mode's own.
@@ -218,6 +220,7 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             policy: if push { AssignmentPolicy::Push } else { AssignmentPolicy::Pull },
             bounded: mode != DemoMode::NockptUnbounded,
             script: mode.script(),
+            discovery: mode.discovery(),
         },
         task: TaskConfig {
             record_interval_ns: options.delay_ms.saturating_mul(NANOS_PER_MILLI),

@@ -148,6 +148,13 @@ pub(super) enum Property {
     CommitScript,
     CommitRefusals,
     CommitTransaction,
+    Discovery,
+    DiscoveryDelay,
+    DiscoveryOnce,
+    DiscoveryPeriod,
+    DiscoverySplits,
+    DiscoveryFailing,
+    DiscoveryLook,
 }
 
 impl Scenario {
@@ -330,6 +337,22 @@ fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
     }
 }
 
+/// Some sources discover their splits while the job runs, most of them a few at a time. A failed look is waited out: an
+/// enumerator that throws would do so again for as long as there is no checkpoint to restore.
+fn draw_discovery<C: Choices>(drawer: &mut Drawer<C>) -> Option<DiscoveryConfig> {
+    let discovers = drawer.percent(Property::Discovery, 15);
+    let period_ns = drawer.within(Property::DiscoveryPeriod, 2, 40) * NANOS_PER_MILLI;
+    let once = drawer.percent(Property::DiscoveryOnce, 20);
+    discovers.then_some(DiscoveryConfig {
+        initial_delay_ns: drawer.below(Property::DiscoveryDelay, 30) * NANOS_PER_MILLI,
+        period_ns: (!once).then_some(period_ns),
+        look_ns: [0, 5, 20, 60][drawer.below(Property::DiscoveryLook, 4) as usize] * NANOS_PER_MILLI,
+        splits_per_look: drawer.within(Property::DiscoverySplits, 1, 3) as u32,
+        failing_of: [0, 0, 2, 3][drawer.below(Property::DiscoveryFailing, 4) as usize],
+        failures_tolerated: true,
+    })
+}
+
 /// Few sources are slow: their jobs outlast by far what a bound on delays allows.
 fn draw_record_interval_ns<C: Choices>(drawer: &mut Drawer<C>) -> u64 {
     let slowness = if drawer.percent(Property::SlowSource, 3) { 12 } else { 1 };
@@ -350,6 +373,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             },
             bounded: true,
             script: draw_script(drawer),
+            discovery: draw_discovery(drawer),
         },
         task: TaskConfig {
             record_interval_ns: draw_record_interval_ns(drawer),
@@ -475,7 +499,9 @@ fn expected_duration_ns(job: &JobConfig, network: &NetworkConfig) -> u64 {
         .iter()
         .map(|vertex| {
             let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
-            records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
+            let discovery = vertex.source.discovery;
+            let known_ns = discovery.map_or(0, |held| held.duration_ns(vertex.source.split_count));
+            known_ns + records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
         })
         .max();
     longest_ns.unwrap_or(0) + 8 * network.latency_jitter_ns + 20 * NANOS_PER_MILLI

@@ -262,6 +262,10 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     if vertex.source.split_count > 10_000 || vertex.source.records_per_split > 1 << 40 {
         return wrong("job.vertices.source", "it has at most 10,000 splits of at most 2^40 records");
     }
+    if vertex.source.discovery.is_some_and(|discovery| !discovery.is_valid()) {
+        let message = "period_ns and splits_per_look are at least 1, and failing_of is 0 or at least 2";
+        return wrong("job.vertices.source.discovery", message);
+    }
     if vertex.operator.0 >= OperatorUid::CONFIGURABLE_END {
         let message = format!(
             "it is below {}: larger ones name what is behind exchanges",
@@ -420,6 +424,27 @@ mod tests {
         let stall = Stall { record: 0, for_ns: 20_000_000_000 };
         let said = refused(|scenario| scenario.job.vertices[0].task.stall = Some(stall));
         assert!(said.starts_with("limits.no_progress_max_ns"), "{said}");
+    }
+
+    #[test]
+    fn a_worker_looks_now_and_then_and_not_always_in_vain() {
+        use splitrace_runtime::config::DiscoveryConfig;
+        let discovery = |period_ns, splits_per_look, failing_of| {
+            refused(|scenario| {
+                scenario.job.vertices[0].source.discovery = Some(DiscoveryConfig {
+                    initial_delay_ns: 0,
+                    period_ns,
+                    look_ns: 0,
+                    splits_per_look,
+                    failing_of,
+                    failures_tolerated: true,
+                });
+            })
+        };
+        for wrong in [discovery(Some(0), 1, 0), discovery(None, 0, 0), discovery(None, 1, 1)] {
+            assert!(wrong.starts_with("job.vertices[0].source.discovery: period_ns"), "{wrong}");
+        }
+        assert_eq!(discovery(Some(1), 1, 2), "accepted");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::pending::{Item, process_code, tie};
 use super::process::{ActorBody, LastWords, index_of};
 use super::{World, started_mail};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use splitrace_runtime::config::VertexConfig;
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::event::{EventKind, FaultKind, Window};
 use splitrace_runtime::ids::*;
@@ -241,7 +242,12 @@ impl World {
                 let job = Arc::clone(&self.job);
                 for operator in job.coordinated_operators() {
                     let body = ActorBody::Coordinator(Rc::new(Coordinator::new(Arc::clone(&job), operator)));
-                    self.add_actor(ActorId::SourceCoordinator(operator), index, LeaderEpoch(0), body);
+                    let id = ActorId::SourceCoordinator(operator);
+                    let slot = self.add_actor(id, index, LeaderEpoch(0), body);
+                    let discovers = |vertex: &&VertexConfig| vertex.source.discovery.is_some();
+                    if job.vertices.iter().filter(discovers).any(|vertex| vertex.operator == operator) {
+                        self.add_worker(slot);
+                    }
                 }
             }
             ProcessId::TaskManager(number) => {

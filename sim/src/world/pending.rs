@@ -304,6 +304,7 @@ pub(super) const fn actor_code(actor: ActorId) -> u64 {
         ActorId::Store => 2,
         ActorId::World => 3,
         ActorId::SourceCoordinator(operator) => 1 << 46 | operator.0 as u64,
+        ActorId::CoordinatorWorker(operator) => 1 << 46 | 1 << 16 | operator.0 as u64,
         ActorId::TaskManager(index) => 2 << 46 | index as u64,
         ActorId::Task(attempt) => {
             3 << 46

@@ -105,7 +105,7 @@ impl World {
                     self.schedule_turn(receiver, choices);
                 }
             }
-            Effect::SetTimer { timer, after_ns } => self.set_timer(slot, timer, after_ns),
+            Effect::SetTimer { timer, after_ns } => self.set_timer(self.timers_of(slot), timer, after_ns),
             Effect::CancelTimer { timer } => self.actors[slot].cancel_timer(timer),
             Effect::ResetSession { peer } => self.reset_session(process, peer, choices),
             Effect::StartTask(descriptor) => {

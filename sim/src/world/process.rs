@@ -170,6 +170,10 @@ pub(super) enum ActorBody {
         task: usize,
         number: FetcherNumber,
     },
+    /// The worker's thread, which shares the memory of the coordinator in this slot.
+    Worker {
+        coordinator: usize,
+    },
     /// It is gone.
     Gone,
 }
@@ -181,7 +185,7 @@ impl ActorBody {
             (Self::Coordinator(actor), Mail::Coordinator(mail)) => Rc::make_mut(actor).enqueue(mail),
             (Self::TaskManager(actor), Mail::TaskManager(mail)) => Rc::make_mut(actor).enqueue(mail),
             (Self::Task(actor), Mail::Task(mail)) => Rc::make_mut(actor).enqueue(mail),
-            (Self::Fetcher { .. } | Self::Gone, _) => {}
+            (Self::Fetcher { .. } | Self::Worker { .. } | Self::Gone, _) => {}
             (body, mail) => unreachable!("mail goes to an actor of its kind, not {mail:?} to {body:?}"),
         }
     }
@@ -192,8 +196,8 @@ impl ActorBody {
             Self::Coordinator(actor) => actor.is_runnable(),
             Self::TaskManager(actor) => actor.is_runnable(),
             Self::Task(actor) => actor.is_runnable(),
-            // Its task knows; see `World::is_runnable`.
-            Self::Fetcher { .. } | Self::Gone => false,
+            // Whose memory it shares knows; see `World::is_runnable`.
+            Self::Fetcher { .. } | Self::Worker { .. } | Self::Gone => false,
         }
     }
 
@@ -203,14 +207,14 @@ impl ActorBody {
             Self::Coordinator(actor) => Rc::make_mut(actor).turn(decision, outbox),
             Self::TaskManager(actor) => Rc::make_mut(actor).turn(decision, outbox),
             Self::Task(actor) => Rc::make_mut(actor).turn(decision, outbox),
-            Self::Fetcher { .. } | Self::Gone => {}
+            Self::Fetcher { .. } | Self::Worker { .. } | Self::Gone => {}
         }
     }
 
     pub fn timer_mail(&self, timer: Timer) -> Mail {
         match self {
             Self::Main(_) => Mail::Main(MainMail::Timer(timer)),
-            Self::Coordinator(_) => Mail::Coordinator(CoordinatorMail::Timer(timer)),
+            Self::Coordinator(_) | Self::Worker { .. } => Mail::Coordinator(CoordinatorMail::Timer(timer)),
             Self::TaskManager(_) => Mail::TaskManager(TaskManagerMail::Timer(timer)),
             Self::Task(_) | Self::Fetcher { .. } | Self::Gone => Mail::Task(TaskMail::Timer(timer)),
         }
@@ -221,7 +225,7 @@ impl ActorBody {
             Self::Main(actor) => actor.waiting_for(),
             Self::TaskManager(actor) => actor.waiting_for(),
             Self::Task(actor) => actor.waiting_for(),
-            Self::Coordinator(_) | Self::Fetcher { .. } | Self::Gone => None,
+            Self::Coordinator(_) | Self::Fetcher { .. } | Self::Worker { .. } | Self::Gone => None,
         }
     }
 
@@ -232,6 +236,7 @@ impl ActorBody {
             Self::TaskManager(actor) => actor.fingerprint(hasher),
             Self::Task(actor) => actor.fingerprint(hasher),
             Self::Fetcher { .. } => hasher.write_u8(1),
+            Self::Worker { .. } => hasher.write_u8(2),
             Self::Gone => hasher.write_u8(0),
         }
     }

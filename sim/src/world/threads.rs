@@ -1,8 +1,8 @@
-//! Threads that share a task's memory: the fetchers of its reader.
+//! Threads that share a role's memory: the fetchers of a task's reader, and the worker beside a source coordinator.
 //!
-//! Each has a slot of its own, with its own turns, pauses and timers, so a seed chooses how they and the task's thread
-//! interleave. Their state lies in the task: one turn of any of them may make each of the others runnable, and whatever
-//! ends the task's slot ends theirs.
+//! Each has a slot of its own, with its own turns and pauses, so a seed chooses how they and the role's thread
+//! interleave. Their state lies in the role: one turn of any of them may make each of the others runnable, and whatever
+//! ends the role's slot ends theirs. A fetcher has timers of its own; the worker's are the coordinator's.
 
 use super::World;
 use super::process::ActorBody;
@@ -12,14 +12,21 @@ use splitrace_runtime::ids::{ActorId, FetcherNumber};
 use std::rc::Rc;
 
 impl World {
-    /// Whether a turn of this slot's thread would do something. A task that stands still in the middle of a step holds the
-    /// lock on its memory: what its fetchers tell must not overtake what the step has yet to tell.
+    /// Whether a turn of this slot's thread would do something. A role that stands still in the middle of a step holds the
+    /// lock on its memory: what its other threads tell must not overtake what the step has yet to tell.
     pub(super) fn is_runnable(&self, slot: usize) -> bool {
         match self.actors[slot].body {
             ActorBody::Fetcher { task, number } => {
                 let owner = &self.actors[task];
                 match &owner.body {
                     ActorBody::Task(task) => owner.held.is_empty() && task.fetcher_is_runnable(number),
+                    _ => false,
+                }
+            }
+            ActorBody::Worker { coordinator } => {
+                let owner = &self.actors[coordinator];
+                match &owner.body {
+                    ActorBody::Coordinator(role) => owner.held.is_empty() && role.worker_is_runnable(),
                     _ => false,
                 }
             }
@@ -36,15 +43,22 @@ impl World {
                     Rc::make_mut(task).fetcher_turn(number, decision, outbox);
                 }
             }
+            ActorBody::Worker { coordinator } => {
+                let coordinator = *coordinator;
+                if let ActorBody::Coordinator(coordinator) = &mut self.actors[coordinator].body {
+                    Rc::make_mut(coordinator).worker_turn(outbox);
+                }
+            }
             body => body.turn(decision, outbox),
         }
     }
 
-    /// The slot of the task whose memory the thread of this slot changes; nothing for other actors.
+    /// The slot of the role whose memory the thread of this slot changes; nothing for roles with one thread.
     pub(super) fn memory_of(&self, slot: usize) -> Option<usize> {
         match self.actors[slot].body {
             ActorBody::Fetcher { task, .. } => Some(task),
-            ActorBody::Task(_) => Some(slot),
+            ActorBody::Worker { coordinator } => Some(coordinator),
+            ActorBody::Task(_) | ActorBody::Coordinator(_) => Some(slot),
             _ => None,
         }
     }
@@ -57,16 +71,36 @@ impl World {
         choices: &mut dyn Choices,
     ) {
         match memory {
-            Some(task) => self.schedule_threads(task, choices),
+            Some(role) => self.schedule_threads(role, choices),
             None => self.schedule_turn(slot, choices),
         }
     }
 
-    /// Enables the turns that a change of a task's memory made possible.
-    pub(super) fn schedule_threads(&mut self, task: usize, choices: &mut dyn Choices) {
-        self.schedule_turn(task, choices);
-        for at in 0..self.actors[task].threads.len() {
-            self.schedule_turn(self.actors[task].threads[at], choices);
+    /// Enables the turns that a change of a role's memory made possible.
+    pub(super) fn schedule_threads(&mut self, role: usize, choices: &mut dyn Choices) {
+        self.schedule_turn(role, choices);
+        for at in 0..self.actors[role].threads.len() {
+            self.schedule_turn(self.actors[role].threads[at], choices);
+        }
+    }
+
+    /// The worker beside the coordinator in this slot.
+    pub(super) fn add_worker(&mut self, coordinator: usize) {
+        let ActorId::SourceCoordinator(operator) = self.actors[coordinator].id else {
+            debug_assert!(false, "only a coordinator has a worker");
+            return;
+        };
+        let (process, epoch) = (self.actors[coordinator].process, self.actors[coordinator].epoch);
+        let body = ActorBody::Worker { coordinator };
+        let worker = self.add_actor(ActorId::CoordinatorWorker(operator), process, epoch, body);
+        self.actors[coordinator].threads.push(worker);
+    }
+
+    /// The slot whose timers the thread of this slot sets.
+    pub(super) fn timers_of(&self, slot: usize) -> usize {
+        match self.actors[slot].body {
+            ActorBody::Worker { coordinator } => coordinator,
+            _ => slot,
         }
     }
 

@@ -80,6 +80,8 @@ pub enum Mode {
     BlockedFetcher,
     /// Splits that are ahead in event time are paused until the others catch up, and whole readers wait
     WatermarkAlignment,
+    /// A worker discovers the splits one after another while the job runs, and some of its looks fail
+    Discovery,
 }
 
 /// At which of the five moments of a record's journey user code fails.

@@ -149,5 +149,6 @@ const fn demo_mode(mode: Mode) -> DemoMode {
         Mode::BlockingReader => DemoMode::BlockingReader,
         Mode::BlockedFetcher => DemoMode::BlockedFetcher,
         Mode::WatermarkAlignment => DemoMode::WatermarkAlignment,
+        Mode::Discovery => DemoMode::Discovery,
     }
 }

@@ -5,16 +5,28 @@ use splitrace_runtime::event::{EventKind, FaultKind, Window};
 use splitrace_runtime::ids::{OperatorUid, SubtaskId};
 use splitrace_runtime::message::{ExecutionState, JobResult};
 
+/// What the words of an enumerator depend on.
+#[derive(Clone, Copy)]
+pub(super) struct EnumeratorHabit {
+    /// Its readers ask for splits.
+    pub pulls: bool,
+    /// It does not know them all from the start.
+    pub discovers: bool,
+}
+
 /// The row of an event that a source coordinator emitted.
 pub(super) fn coordinator_row(
     kind: &EventKind,
     operator: OperatorUid,
-    pull: bool,
+    EnumeratorHabit { pulls: pull, discovers }: EnumeratorHabit,
     threads: &ThreadNames,
 ) -> Option<Line> {
     let said = match kind {
         EventKind::EnumeratorStarted { restored: Some(restored), pending } => {
             format!("start from {restored}, pending={}", positions(pending))
+        }
+        EventKind::SplitsDiscovered { splits } if discovers => {
+            format!("discovered by the worker: {}", positions(splits))
         }
         EventKind::SplitsDiscovered { splits } => format!("start, pending={}", positions(splits)),
         EventKind::ReaderRegistered { attempt, reported } if reported.is_empty() => {
@@ -26,7 +38,9 @@ pub(super) fn coordinator_row(
         EventKind::SplitsAssigned { attempt, splits } => {
             let shown: Vec<String> = splits.iter().map(ToString::to_string).collect();
             let (splits, reader) = (shown.join(", "), subtask_name(attempt.subtask));
-            if pull {
+            if discovers {
+                format!("assign {splits} -> {reader}")
+            } else if pull {
                 format!("{reader} requests a split -> assign {splits}")
             } else {
                 format!("push {splits} -> {reader}")
@@ -34,7 +48,9 @@ pub(super) fn coordinator_row(
         }
         EventKind::NoMoreSplitsSignalled { attempt } => {
             let reader = subtask_name(attempt.subtask);
-            if pull {
+            if discovers {
+                format!("signalNoMoreSplits to {reader}")
+            } else if pull {
                 format!("{reader} requests a split -> signalNoMoreSplits")
             } else {
                 format!("push: signalNoMoreSplits to {reader}")

@@ -9,7 +9,8 @@ use splitrace_runtime::records::{OffsetRange, RecordRanges};
 
 fn rows(pull: bool) -> Rows {
     let threads = ThreadNames { cut: Vec::new() };
-    Rows { pulling: if pull { vec![OperatorUid(0)] } else { Vec::new() }, threads }
+    let pulling = if pull { vec![OperatorUid(0)] } else { Vec::new() };
+    Rows { pulling, discovering: Vec::new(), threads }
 }
 
 fn event(actor: ActorId, virtual_time_ns: u64, kind: EventKind) -> Event {

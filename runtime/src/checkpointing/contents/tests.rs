@@ -33,6 +33,7 @@ fn config() -> JobConfig {
         policy: AssignmentPolicy::Pull,
         bounded: true,
         script: EnumeratorScript::NONE,
+        discovery: None,
     };
     let task = TaskConfig {
         record_interval_ns: 0,

@@ -1,9 +1,13 @@
 //! Range sources with a planted defect: whole enumerators and readers beside the right ones, which know nothing of them.
 
-use super::{NothingSerializer, RangeEnumerator, RangeReader, RangeSource, RangeSplit, RangeSplitSerializer};
+pub mod discovery;
+
+use super::{
+    DiscoveredSerializer, RangeEnumerator, RangeReader, RangeSource, RangeSplit, RangeSplitSerializer,
+};
 use crate::api::source::{
-    Boundedness, InputStatus, PauseError, ReaderContext, Source, SourceReader, SplitEnumerator,
-    SplitEnumeratorContext, UserError,
+    AsyncCallName, Boundedness, InputStatus, PauseError, ReaderContext, Source, SourceReader,
+    SplitEnumerator, SplitEnumeratorContext, UserError,
 };
 use crate::ids::{CheckpointId, SplitId, SubtaskIndex};
 use crate::records::Record;
@@ -14,6 +18,9 @@ use std::marker::PhantomData;
 
 /// What an enumerator's callback answers.
 type Answer = Result<(), UserError>;
+
+/// What a worker hands over.
+type Found = Result<Vec<u8>, UserError>;
 
 /// What an enumerator is given.
 type Context<'a> = &'a mut dyn SplitEnumeratorContext<RangeSplit>;
@@ -35,15 +42,15 @@ impl<E, R> AlteredSource<E, R> {
 
 impl<E, R> Source for AlteredSource<E, R>
 where
-    E: SplitEnumerator<Split = RangeSplit, Extra = ()> + From<RangeEnumerator>,
+    E: SplitEnumerator<Split = RangeSplit, Extra = u32> + From<RangeEnumerator>,
     R: SourceReader<Split = RangeSplit> + From<RangeReader>,
 {
     type Split = RangeSplit;
-    type EnumeratorExtra = ();
+    type EnumeratorExtra = u32;
     type Enumerator = E;
     type Reader = R;
     type SplitSerializer = RangeSplitSerializer;
-    type ExtraSerializer = NothingSerializer;
+    type ExtraSerializer = DiscoveredSerializer;
 
     fn boundedness(&self) -> Boundedness {
         self.source.boundedness()
@@ -53,7 +60,7 @@ where
         self.source.create_enumerator().into()
     }
 
-    fn restore_enumerator(&self, pending: Vec<RangeSplit>, extra: Option<()>) -> E {
+    fn restore_enumerator(&self, pending: Vec<RangeSplit>, extra: Option<u32>) -> E {
         self.source.restore_enumerator(pending, extra).into()
     }
 
@@ -65,8 +72,8 @@ where
         RangeSplitSerializer
     }
 
-    fn extra_serializer(&self) -> NothingSerializer {
-        NothingSerializer
+    fn extra_serializer(&self) -> DiscoveredSerializer {
+        DiscoveredSerializer
     }
 }
 
@@ -82,12 +89,12 @@ impl From<RangeEnumerator> for RepeatingEnumerator {
 
 impl SplitEnumerator for RepeatingEnumerator {
     type Split = RangeSplit;
-    type Extra = ();
+    type Extra = u32;
 
     fn start(&mut self, context: Context<'_>) -> Answer {
-        if self.0.planned {
+        if self.0.discovered > 0 {
             let held: Vec<_> = self.0.pending.iter().map(|split| split.at.split).collect();
-            let again = self.0.source.plan_splits().into_iter();
+            let again = self.0.source.splits(0..self.0.discovered).into_iter();
             self.0.pending.extend(again.filter(|split| !held.contains(&split.at.split)));
         }
         self.0.start(context)
@@ -119,8 +126,16 @@ impl SplitEnumerator for RepeatingEnumerator {
         &mut self,
         checkpoint: CheckpointId,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
-    ) -> Result<(Vec<RangeSplit>, ()), UserError> {
+    ) -> Result<(Vec<RangeSplit>, u32), UserError> {
         self.0.snapshot_state(checkpoint, context)
+    }
+
+    fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        self.0.run_async(call)
+    }
+
+    fn handle_async_result(&mut self, call: AsyncCallName, result: Found, context: Context<'_>) -> Answer {
+        self.0.handle_async_result(call, result, context)
     }
 }
 
@@ -148,7 +163,7 @@ fn leak_order(pending: &mut VecDeque<RangeSplit>) {
 
 impl SplitEnumerator for LeakyEnumerator {
     type Split = RangeSplit;
-    type Extra = ();
+    type Extra = u32;
 
     fn start(&mut self, context: Context<'_>) -> Answer {
         self.0.start(context)
@@ -182,8 +197,16 @@ impl SplitEnumerator for LeakyEnumerator {
         &mut self,
         checkpoint: CheckpointId,
         context: &mut dyn SplitEnumeratorContext<RangeSplit>,
-    ) -> Result<(Vec<RangeSplit>, ()), UserError> {
+    ) -> Result<(Vec<RangeSplit>, u32), UserError> {
         self.0.snapshot_state(checkpoint, context)
+    }
+
+    fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
+        self.0.run_async(call)
+    }
+
+    fn handle_async_result(&mut self, call: AsyncCallName, result: Found, context: Context<'_>) -> Answer {
+        self.0.handle_async_result(call, result, context)
     }
 }
 

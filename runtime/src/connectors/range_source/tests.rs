@@ -18,6 +18,7 @@ const SOURCE: RangeSource = RangeSource {
         policy: AssignmentPolicy::Pull,
         bounded: true,
         script: EnumeratorScript::NONE,
+        discovery: None,
     },
     task: task_config(0),
 };

@@ -108,19 +108,18 @@ impl SourceCoordinatorContext {
         self.async_calls.keys().copied()
     }
 
-    /// A worker's time for this call has come: it runs again after its period. Answers whether it is to run at all.
-    pub(super) fn async_call_due(&mut self, call: AsyncCallName, out: &mut Outbox) -> bool {
-        let period_ns = match self.async_calls.get(&call) {
-            None => return false,
-            Some(period_ns) => *period_ns,
-        };
-        match period_ns {
+    /// Whether the call is to be run, once or again.
+    pub(super) fn is_async_call(&self, call: AsyncCallName) -> bool {
+        self.async_calls.contains_key(&call)
+    }
+
+    /// The worker runs this call: it runs it again after its period.
+    pub(super) fn async_call_runs(&mut self, call: AsyncCallName, out: &mut Outbox) {
+        debug_assert!(self.is_async_call(call), "it was asked for");
+        match self.async_calls.get(&call).copied().flatten() {
             Some(period_ns) => out.set_timer(Timer::AsyncCall(call), period_ns),
-            None => {
-                self.async_calls.remove(&call);
-            }
+            None => drop(self.async_calls.remove(&call)),
         }
-        true
     }
 
     /// Mails the coordinator what came of a call.

@@ -529,6 +529,13 @@ fn effects(coordinator: &mut SourceCoordinator, mail: CoordinatorMail) -> Vec<Ef
     out.drain().filter_map(|output| output.effect).collect()
 }
 
+/// The same of a turn of the worker.
+fn worker_effects(coordinator: &mut SourceCoordinator) -> Vec<Effect> {
+    let mut out = Outbox::new();
+    coordinator.worker_turn(&mut out);
+    out.drain().filter_map(|output| output.effect).collect()
+}
+
 fn result_mail(generation: u32, call: AsyncCallName, result: Result<Vec<u8>, UserError>) -> Effect {
     Effect::Mail {
         to: ActorId::SourceCoordinator(OperatorUid(0)),
@@ -551,10 +558,14 @@ fn a_periodic_call_comes_back_as_mail_and_its_handlers_failure_fails_the_job() {
         [Effect::SetTimer { timer, after_ns: 5 }, result_mail(1, NOTE, Ok(Vec::new()))]
     );
     let again = Effect::SetTimer { timer, after_ns: 7 };
-    let fired = effects(&mut coordinator, CoordinatorMail::Timer(timer));
+    coordinator.async_call_due(DISCOVERY);
+    coordinator.async_call_due(DISCOVERY);
+    let fired = worker_effects(&mut coordinator);
     assert_eq!(fired, [again.clone(), result_mail(1, DISCOVERY, Ok(vec![1]))]);
+    assert!(!coordinator.worker_is_runnable(), "what waits is not run twice");
     let gone = UserError::new("the outside is gone");
-    let fired = effects(&mut coordinator, CoordinatorMail::Timer(timer));
+    coordinator.async_call_due(DISCOVERY);
+    let fired = worker_effects(&mut coordinator);
     assert_eq!(
         fired,
         [again, result_mail(1, DISCOVERY, Err(gone.clone()))],
@@ -563,7 +574,31 @@ fn a_periodic_call_comes_back_as_mail_and_its_handlers_failure_fails_the_job() {
     let result =
         |generation| CoordinatorMail::AsyncResult { generation, call: DISCOVERY, result: Err(gone.clone()) };
     assert_eq!(effects(&mut coordinator, result(1)).len(), 1, "the handler threw it on: the job fails");
+    coordinator.async_call_due(DISCOVERY);
     let restarted = effects(&mut coordinator, start(2));
+    assert!(!coordinator.worker_is_runnable(), "calls end with their enumerator");
     assert_eq!(restarted[0], Effect::CancelTimer { timer });
     assert_eq!(effects(&mut coordinator, result(1)), [], "a result of the coordinator before");
+}
+
+#[test]
+fn a_call_that_takes_its_time_sees_the_beginning_of_it_and_ends_with_its_enumerator() {
+    let enumerators = Arc::new(Discovering::default());
+    let mut coordinator =
+        SourceCoordinator::with_enumerators(OperatorUid(0), 1, DefectSet::NONE, enumerators);
+    coordinator.worker = Worker::new(3);
+    effects(&mut coordinator, CoordinatorMail::Start { generation: 1, restored: None });
+    let (next, over) = (Timer::AsyncCall(DISCOVERY), Timer::AsyncCallReturns);
+    let begun =
+        [Effect::SetTimer { timer: next, after_ns: 7 }, Effect::SetTimer { timer: over, after_ns: 3 }];
+    coordinator.async_call_due(DISCOVERY);
+    assert_eq!(worker_effects(&mut coordinator), begun);
+    coordinator.async_call_due(DISCOVERY);
+    assert!(!coordinator.worker_is_runnable(), "there is one thread");
+    coordinator.async_call_returns();
+    assert_eq!(worker_effects(&mut coordinator), [result_mail(1, DISCOVERY, Ok(vec![1]))]);
+    assert_eq!(worker_effects(&mut coordinator), begun, "the next had waited");
+    let restarted = effects(&mut coordinator, CoordinatorMail::Start { generation: 2, restored: None });
+    assert_eq!(restarted[..2], [next, over].map(|timer| Effect::CancelTimer { timer }));
+    assert!(!coordinator.worker_is_runnable());
 }

@@ -189,6 +189,7 @@ fn the_range_reader_goes_through_the_whole_chain() {
         policy: AssignmentPolicy::Pull,
         bounded: true,
         script: EnumeratorScript::NONE,
+        discovery: None,
     };
     let task = bench.task.descriptor().config;
     let source = RangeSource { operator: OperatorUid(0), plan, task };

@@ -93,6 +93,18 @@ impl DemoMode {
         }
     }
 
+    /// One split in 1.5 s, and a reader takes 3.2 s for each; every third look fails, the first one included.
+    pub(super) fn discovery(self) -> Option<DiscoveryConfig> {
+        (self == Self::Discovery).then_some(DiscoveryConfig {
+            initial_delay_ns: 0,
+            period_ns: Some(1_500 * NANOS_PER_MILLI),
+            look_ns: 300 * NANOS_PER_MILLI,
+            splits_per_look: 1,
+            failing_of: 3,
+            failures_tolerated: true,
+        })
+    }
+
     pub(super) fn script(self) -> EnumeratorScript {
         let none = EnumeratorScript::NONE;
         match self {

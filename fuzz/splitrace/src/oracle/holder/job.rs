@@ -32,6 +32,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 policy: AssignmentPolicy::Pull,
                 bounded: true,
                 script: EnumeratorScript::NONE,
+                discovery: None,
             },
             task: TaskConfig {
                 record_interval_ns: 0,

@@ -8,8 +8,8 @@ use crate::defects::DefectSet;
 use crate::ids::OperatorUid;
 
 /// Three subtasks, of which some are registered; writes down what it is asked for.
-struct Context {
-    registered: Vec<u32>,
+pub(super) struct Context {
+    pub(super) registered: Vec<u32>,
     said: Vec<String>,
 }
 
@@ -49,8 +49,9 @@ impl SplitEnumeratorContext<RangeSplit> for Context {
         panic!("no custom events here")
     }
 
-    fn call_async(&mut self, _: AsyncCall) {
-        panic!("no workers here")
+    fn call_async(&mut self, call: AsyncCall) {
+        let period = call.period_ns.map_or("once".to_owned(), |period_ns| format!("each {period_ns}"));
+        self.said.push(format!("look after {}, {period}", call.initial_delay_ns));
     }
 
     fn run_in_coordinator_thread(&mut self, _: AsyncCallName) {
@@ -58,17 +59,33 @@ impl SplitEnumeratorContext<RangeSplit> for Context {
     }
 }
 
-struct Bench {
-    enumerator: RangeEnumerator,
-    context: Context,
+pub(super) struct Bench {
+    pub(super) enumerator: RangeEnumerator,
+    pub(super) context: Context,
 }
 
 impl Bench {
     fn new(split_count: u32, script: EnumeratorScript, registered: &[u32]) -> Self {
+        Self::planned(split_count, script, registered, |plan| plan)
+    }
+
+    pub(super) fn planned(
+        split_count: u32,
+        script: EnumeratorScript,
+        registered: &[u32],
+        change: impl Fn(SourceConfig) -> SourceConfig,
+    ) -> Self {
         let policy = AssignmentPolicy::Pull;
-        let plan = SourceConfig { split_count, records_per_split: 4, policy, bounded: true, script };
+        let plan = SourceConfig {
+            split_count,
+            records_per_split: 4,
+            policy,
+            bounded: true,
+            script,
+            discovery: None,
+        };
         let task = job(3, DefectSet::NONE).vertices[0].task;
-        let source = RangeSource { operator: OperatorUid(0), plan, task };
+        let source = RangeSource { operator: OperatorUid(0), plan: change(plan), task };
         let mut bench = Self {
             enumerator: RangeEnumerator::create(source),
             context: Context { registered: registered.to_vec(), said: Vec::new() },
@@ -78,17 +95,17 @@ impl Bench {
         bench
     }
 
-    fn said(&mut self) -> Vec<String> {
+    pub(super) fn said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.context.said)
     }
 
-    fn request(&mut self, subtask: u32) -> Vec<String> {
+    pub(super) fn request(&mut self, subtask: u32) -> Vec<String> {
         self.enumerator.handle_split_request(SubtaskIndex(subtask), &mut self.context).expect("registered");
         self.said()
     }
 
-    fn snapshot(&mut self, checkpoint: u64) -> (Vec<u32>, Vec<String>) {
-        let (held, ()) = self
+    pub(super) fn snapshot(&mut self, checkpoint: u64) -> (Vec<u32>, Vec<String>) {
+        let (held, _) = self
             .enumerator
             .snapshot_state(CheckpointId(checkpoint), &mut self.context)
             .expect("nothing is scripted there");
