@@ -2,7 +2,7 @@
 
 mod demo;
 
-pub use demo::{DemoArguments, Mode, Moment};
+pub use demo::{DemoArguments, Moment};
 
 use crate::parse::{self, SeedRange};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};

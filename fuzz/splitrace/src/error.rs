@@ -76,7 +76,7 @@ pub enum CommandError {
         /// The option.
         option: &'static str,
         /// The mode.
-        mode: String,
+        mode: &'static str,
     },
     /// Operations cannot be read, or answers not written.
     #[error("cannot go on answering: {0}")]

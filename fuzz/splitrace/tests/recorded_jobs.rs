@@ -10,11 +10,12 @@ mod formulas;
 #[path = "recorded_jobs/rows.rs"]
 mod rows;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use formulas::Formula;
 use rows::{Part, Row};
-use splitrace::arguments::{CommandLine, Mode};
+use splitrace::arguments::CommandLine;
 use splitrace::commands;
+use splitrace_sim::scenario::DemoMode;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -276,11 +277,8 @@ fn every_mode_has_a_recorded_job_or_is_ours_alone() {
         .filter(|(_, compared)| !matches!(compared, Compared::Not(_)))
         .map(|(name, _)| (command_line(&log(name))[2].clone(), (*name).to_owned()))
         .collect();
-    let without: Vec<String> = Mode::value_variants()
-        .iter()
-        .filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned()))
-        .filter(|mode| !recorded.contains_key(mode))
-        .collect();
+    let without: Vec<&str> =
+        DemoMode::ALL.iter().map(|mode| mode.id()).filter(|mode| !recorded.contains_key(*mode)).collect();
     assert_eq!(
         without,
         [

@@ -4,88 +4,14 @@
 //! Recorded runs of the real job exist for most modes; a test compares each of them with ours, so a mode here is told by
 //! what user code does (see [`modes`]) and never by what is to come out of it.
 
+mod mode;
 mod modes;
 
+pub use mode::DemoMode;
+
 use super::{Limits, NetworkConfig, NetworkSemantics, Scenario};
-use serde::{Deserialize, Serialize};
 use splitrace_runtime::config::*;
 use splitrace_runtime::ids::{JobId, LineageId, OperatorUid};
-
-/// A variant of the experiment.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DemoMode {
-    /// Nothing fails; readers ask for splits.
-    Normal,
-    /// Nothing fails; the enumerator deals the splits out.
-    Push,
-    /// One task fails once, at record 80: its split was assigned after the last checkpoint.
-    Fail,
-    /// The same at record 60: its split is in the restored checkpoint.
-    FailMid,
-    /// The same at record 110: its split is in the restored checkpoint at a later position.
-    FailLate,
-    /// As `fail`, with splits dealt out: nothing is given back.
-    PushFail,
-    /// As `fail`, with transaction ids that start again and a committer that is not idempotent.
-    FailNaive,
-    /// As `fail`, with transaction ids that start again and an idempotent committer.
-    FailNaiveIdsIdempotent,
-    /// The reader of subtask 0 throws in its `snapshotState` of checkpoint 3.
-    FailInSnapshot,
-    /// Subtask 0 fails after its acknowledgement of checkpoint 3, while subtask 1 owes its own.
-    FailWhilePending,
-    /// The enumerator throws in its third `handleSplitRequest`: a global failover.
-    EnumFail,
-    /// The enumerator throws in `snapshotState` of checkpoint 1: only that checkpoint fails.
-    EnumSnapshotFail,
-    /// The enumerator assigns a split inside `snapshotState` of checkpoint 3, and its reader fails once that is complete.
-    AssignInSnapshot,
-    /// As `fail`; the restored reader reports its splits and gets them back.
-    ReassignFail,
-    /// As `fail`; what the restored reader reports goes to the other one, which has ended.
-    ReassignToFinished,
-    /// The last checkpoint after the end of input is switched off.
-    FinalOff,
-    /// The job is cancelled after some checkpoints and submitted again from the latest one, with another parallelism.
-    Rescale,
-    /// The same, and the restored readers report their splits.
-    RescaleReassign,
-    /// The committer signals `retry_later` three times for every committable.
-    CommitFlaky,
-    /// The committer signals a known reason for every committable, and Flink drops them.
-    CommitKnown,
-    /// A task fails right after its fifth commit, which the store has done.
-    CommitThenCrash,
-    /// The committer throws at every committable that was not restored.
-    CommitThrow,
-    /// The committer signals an unknown reason for every committable that was not restored.
-    CommitUnknown,
-    /// The committer signals `retry_later` for ever.
-    RetryLater,
-    /// The store is out for longer than the calls and the restarts of an ordinary committer last.
-    Outage,
-    /// The same, and the committer waits inside `commit` before it asks once more.
-    OutageBackOff,
-    /// The committer commits before the checkpoint is complete and is not idempotent; a task fails while committing.
-    CommitEarly,
-    /// No checkpoints: one commit at the end.
-    Nockpt,
-    /// No checkpoints, and a failure.
-    NockptFail,
-    /// No checkpoints and no end: cancelled after a while.
-    NockptUnbounded,
-    /// Nothing fails; the readers have a split fetcher each.
-    Fetcher,
-    /// The outside is silent for 12 s, and the reader waits for it inside its poll: a checkpoint times out.
-    BlockingReader,
-    /// The outside is silent for 12 s, and a split fetcher waits for it: checkpoints go on.
-    BlockedFetcher,
-    /// Each split is a second of event time ahead of the one before; two readers with two splits each stay aligned.
-    WatermarkAlignment,
-    /// A worker discovers the splits one after another while the job runs; some of its looks fail.
-    Discovery,
-}
 
 /// What may be varied in a demo. What is `None` is the mode's own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -5,84 +5,10 @@
 
 use super::Switches;
 use crate::parse;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use splitrace_runtime::config::FailureMoment;
-use splitrace_sim::scenario::DemoOptions;
-
-/// What `demo` shows: 4 splits of 40 records, parallelism 2, one record per 80 ms, a checkpoint every second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
-pub enum Mode {
-    /// Nothing fails
-    Normal,
-    /// Nothing fails, and the enumerator deals the splits out itself
-    Push,
-    /// User code fails once, at record 80: its split was assigned after the last checkpoint and comes back
-    Fail,
-    /// The same at record 60: its split is in the restored checkpoint, nothing comes back
-    FailMid,
-    /// The same at record 110: the reader restores its split at a later position
-    FailLate,
-    /// As `fail`, with splits dealt out: they are in reader state from the first checkpoint on
-    PushFail,
-    /// As `fail`; transaction numbers restart and the committer is not idempotent (C1)
-    FailNaive,
-    /// As `fail`; transaction numbers restart, but the committer is idempotent: records are lost (K2, C2)
-    FailNaiveIdsIdempotent,
-    /// A reader throws in its snapshotState of checkpoint 3
-    FailInSnapshot,
-    /// A subtask fails after its acknowledgement of checkpoint 3, while the other one owes its own
-    FailWhilePending,
-    /// The enumerator throws in handleSplitRequest: everything restarts, the enumerator is restored
-    EnumFail,
-    /// The enumerator throws in snapshotState: that checkpoint fails, the job goes on
-    EnumSnapshotFail,
-    /// The enumerator assigns a split inside snapshotState, and Flink's tracker files it too late (S1, C1)
-    AssignInSnapshot,
-    /// As `fail`; the restored reader reports its splits, and the enumerator gives them back to it
-    ReassignFail,
-    /// As `fail`; the enumerator gives the reported splits to a reader that has ended: they are never read (C2)
-    ReassignToFinished,
-    /// No last checkpoint after the end of the input: what no periodic one covered stays uncommitted
-    FinalOff,
-    /// Cancelled after three checkpoints and submitted again from the latest one with another parallelism
-    Rescale,
-    /// The same; the restored readers report their splits, and the enumerator spreads them
-    RescaleReassign,
-    /// No checkpoints: one commit at the end of the input
-    Nockpt,
-    /// No checkpoints and no end: cancelled after a while, commits nothing
-    NockptUnbounded,
-    /// A failure without checkpoints: everything is read again
-    NockptFail,
-    /// The committer signals retryLater three times for each committable
-    CommitFlaky,
-    /// The committer signals a known reason, and Flink drops the committables in silence (C2)
-    CommitKnown,
-    /// A task fails right after a commit: it is found done when it is committed again
-    CommitThenCrash,
-    /// The committer throws at what was not restored: the restarts are used up
-    CommitThrow,
-    /// The committer signals an unknown reason for what was not restored: the same
-    CommitUnknown,
-    /// The committer signals retryLater for ever: 11 calls, then the task fails, whatever 'retries' says
-    RetryLater,
-    /// The store is out for 8 s: 11 calls and the restarts are used up, and the job fails
-    Outage,
-    /// The same, and the committer backs off inside commit: nothing fails
-    OutageBackOff,
-    /// The committer does not wait until the checkpoint is complete (C3)
-    CommitEarly,
-    /// Nothing fails; records come through split fetchers, in threads of their own
-    Fetcher,
-    /// The outside is silent for 12 s and the reader blocks inside its poll: a checkpoint times out
-    BlockingReader,
-    /// The same outside, waited for by a split fetcher: checkpoints go on
-    BlockedFetcher,
-    /// Splits that are ahead in event time are paused until the others catch up, and whole readers wait
-    WatermarkAlignment,
-    /// A worker discovers the splits one after another while the job runs, and some of its looks fail
-    Discovery,
-}
+use splitrace_sim::scenario::{DemoMode, DemoOptions};
 
 /// At which of the five moments of a record's journey user code fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -140,9 +66,9 @@ Settings (milliseconds and counts):
 The last line counts what became visible outside. A record that is read twice but committed once is what
 exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
 pub struct DemoArguments {
-    /// What to show
-    #[arg(value_enum)]
-    pub mode: Mode,
+    /// What to show: 4 splits of 40 records, parallelism 2, one record per 80 ms, a checkpoint every second
+    #[arg(value_parser = mode())]
+    pub mode: DemoMode,
     /// Move the failure to another moment of the record's journey
     #[arg(long, value_enum, value_name = "MOMENT")]
     pub at: Option<Moment>,
@@ -224,6 +150,13 @@ impl Setting {
             Key::Retries => options.commit_retries = self.value,
         }
     }
+}
+
+/// Reads a mode, and lists them all with their sentences.
+fn mode() -> impl TypedValueParser<Value = DemoMode> {
+    let names = DemoMode::ALL.iter().map(|mode| PossibleValue::new(mode.id()).help(mode.sentence()));
+    PossibleValuesParser::new(names)
+        .map(|id| DemoMode::from_id(&id).expect("the parser lets no other name through"))
 }
 
 /// Reads one `key=value`.

@@ -1,13 +1,12 @@
 //! `splitrace demo`: the experiment of Flink's demo job, told as its log tells it.
 
 use super::RunResult;
-use crate::arguments::{DemoArguments, Mode};
-use crate::engine::{self, DemoMode, DemoOptions, Scenario};
+use crate::arguments::DemoArguments;
+use crate::engine::{self, DemoOptions, Scenario};
 use crate::error::CommandError;
 use crate::report::Report;
 use crate::story::{Story, named};
 use crate::timeline::{Row, Weight};
-use clap::ValueEnum;
 use serde::Serialize;
 use splitrace_runtime::config::FailureMoment;
 use std::fmt::Write;
@@ -15,7 +14,7 @@ use std::fmt::Write;
 /// The JSON of a demo.
 #[derive(Serialize)]
 struct DemoResult {
-    mode: String,
+    mode: &'static str,
     run: RunResult,
     time_line: Vec<String>,
     re_read: String,
@@ -49,7 +48,7 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
     writeln!(text, "{}", result.records.line()).expect("a string takes all");
     let clean = result.verdict.clean;
     let json = DemoResult {
-        mode: name(arguments.mode),
+        mode: arguments.mode.id(),
         run: result,
         time_line,
         re_read: named(story.reads().again()),
@@ -84,20 +83,20 @@ fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
         options.moment = moment.into();
     }
     options.fail_at_record = arguments.fail_at.or(options.fail_at_record);
-    let scenario = Scenario::demo(demo_mode(arguments.mode), options);
+    let scenario = Scenario::demo(arguments.mode, options);
     let scenario = engine::in_profile(scenario, &arguments.switches);
     let moved = options.fail_at_record.map(|_| "--fail-at");
     let option = arguments.at.map(|_| "--at").or(moved);
     let vertex = &scenario.job.vertices[0];
     let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
     match (option, vertex.task.user_failure) {
-        (Some(option), None) => Err(CommandError::NoFailureToMove { option, mode: name(arguments.mode) }),
+        (Some(option), None) => Err(CommandError::NoFailureToMove { option, mode: arguments.mode.id() }),
         (Some("--at"), Some(failure))
             if failure.moment == FailureMoment::Snapshot && scenario.job.checkpointing.is_none() =>
         {
             Err(CommandError::BadSettings(format!(
                 "--at snapshot never comes: {} takes no checkpoints; read, write, prepared and committing do",
-                name(arguments.mode)
+                arguments.mode.id()
             )))
         }
         (Some(_), Some(failure)) if failure.record >= records => Err(CommandError::BadSettings(format!(
@@ -106,49 +105,5 @@ fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
             records.saturating_sub(1)
         ))),
         _ => Ok(scenario),
-    }
-}
-
-fn name(mode: Mode) -> String {
-    mode.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-const fn demo_mode(mode: Mode) -> DemoMode {
-    match mode {
-        Mode::Normal => DemoMode::Normal,
-        Mode::Push => DemoMode::Push,
-        Mode::Fail => DemoMode::Fail,
-        Mode::FailMid => DemoMode::FailMid,
-        Mode::FailLate => DemoMode::FailLate,
-        Mode::PushFail => DemoMode::PushFail,
-        Mode::FailNaive => DemoMode::FailNaive,
-        Mode::FailNaiveIdsIdempotent => DemoMode::FailNaiveIdsIdempotent,
-        Mode::FailInSnapshot => DemoMode::FailInSnapshot,
-        Mode::FailWhilePending => DemoMode::FailWhilePending,
-        Mode::EnumFail => DemoMode::EnumFail,
-        Mode::EnumSnapshotFail => DemoMode::EnumSnapshotFail,
-        Mode::AssignInSnapshot => DemoMode::AssignInSnapshot,
-        Mode::ReassignFail => DemoMode::ReassignFail,
-        Mode::ReassignToFinished => DemoMode::ReassignToFinished,
-        Mode::FinalOff => DemoMode::FinalOff,
-        Mode::Rescale => DemoMode::Rescale,
-        Mode::RescaleReassign => DemoMode::RescaleReassign,
-        Mode::Nockpt => DemoMode::Nockpt,
-        Mode::NockptUnbounded => DemoMode::NockptUnbounded,
-        Mode::NockptFail => DemoMode::NockptFail,
-        Mode::CommitFlaky => DemoMode::CommitFlaky,
-        Mode::CommitKnown => DemoMode::CommitKnown,
-        Mode::CommitThenCrash => DemoMode::CommitThenCrash,
-        Mode::CommitThrow => DemoMode::CommitThrow,
-        Mode::CommitUnknown => DemoMode::CommitUnknown,
-        Mode::RetryLater => DemoMode::RetryLater,
-        Mode::Outage => DemoMode::Outage,
-        Mode::OutageBackOff => DemoMode::OutageBackOff,
-        Mode::CommitEarly => DemoMode::CommitEarly,
-        Mode::Fetcher => DemoMode::Fetcher,
-        Mode::BlockingReader => DemoMode::BlockingReader,
-        Mode::BlockedFetcher => DemoMode::BlockedFetcher,
-        Mode::WatermarkAlignment => DemoMode::WatermarkAlignment,
-        Mode::Discovery => DemoMode::Discovery,
     }
 }
