@@ -30,7 +30,7 @@ pub enum CommandError {
     #[error("these settings make no valid scenario: {0}")]
     BadSettings(String),
     /// A replay file cannot be used.
-    #[error("cannot replay {0}")]
+    #[error("cannot replay: {0}")]
     BadReplayFile(ReplayError),
     /// A seed was given where a file was meant.
     #[error("there is no replay file '{0}'; did you mean --seed {0}?")]

@@ -79,6 +79,12 @@ impl Oracle {
         Some(answer.finish(result))
     }
 
+    /// The answer to a line that is none, for this reason.
+    #[must_use]
+    pub fn refuse(why: String) -> String {
+        Answer::new(None).finish(Err(OperationError::Malformed(why)))
+    }
+
     fn operate(&mut self, operation: &Operation, answer: &mut Answer) -> Result<(), OperationError> {
         let name = operation.component()?;
         if !self.components.contains_key(name) {

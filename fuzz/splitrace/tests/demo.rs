@@ -49,6 +49,31 @@ fn honest_modes_commit_every_record_exactly_once() {
 }
 
 #[test]
+fn settings_that_make_no_scenario_are_refused() {
+    for (arguments, sentence) in [
+        ("rescale unaligned=1 delay=1 interval=20", "cannot be dealt to other subtasks"),
+        ("nockpt-unbounded delay=0", "an unbounded source needs time between two records"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_splitrace"))
+            .arg("demo")
+            .args(arguments.split(' '))
+            .output()
+            .expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(sentence), "{arguments}: {said}");
+    }
+}
+
+#[test]
+fn a_long_job_has_the_time_that_it_takes() {
+    for arguments in [&["normal", "splits=100"][..], &["normal", "per=1000"], &["fail", "delay=10000"]] {
+        let demo = demo(arguments);
+        demo.is(0, &["job FINISHED", "duplicates=0 missing=0"]);
+    }
+}
+
+#[test]
 fn aligned_readers_wait_for_each_other_and_lose_nothing() {
     for seed in SEEDS {
         let demo = demo(&["watermark-alignment", "--seed", seed]);

@@ -38,7 +38,7 @@ fn a_split_goes_back_until_a_checkpoint_covers_its_assignment_and_is_restored_fr
         (&returned[..], &restored[..]),
         (&["[split-2[80,120)]".to_owned()][..], &["[split-0[38,40)]".to_owned()][..])
     );
-    let (returned, restored) = returned_and_restored("fail --fail-at 90");
+    let (returned, restored) = returned_and_restored("fail --fail-at 95");
     assert_eq!((&returned[..], &restored[..]), (&[][..], &["[split-2[90,120)]".to_owned()][..]));
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// How long a call waits for its answer before it is sent again: above an ordinary delay, and short enough that an outage
 /// of the high-availability service leaves an outcome unknown.
-pub(super) const CALL_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
+pub const CALL_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
 /// How often a call is sent before its outcome counts as unknown.
 pub(super) const CALL_SENDS_MAX: u32 = 2;
 /// The lease is asked for again and again, each time after twice the wait, up to `CALL_TIMEOUT_NS << this`.

@@ -84,12 +84,7 @@ impl Scenario {
             cancel_after_ns: (!bounded).then_some(9 * SECOND_NS),
             savepoint_after_checkpoints: None,
             resubmission: mode.resubmission(options),
-            limits: Limits {
-                steps_max: 200_000,
-                virtual_time_max_ns: 120 * SECOND_NS,
-                no_progress_max_ns: PATIENCE_NS,
-                settle_ns: SECOND_NS / 2,
-            },
+            limits: demo_limits(options),
             network: demo_network(),
             faults: mode.faults(),
             job: JobConfig {
@@ -118,6 +113,20 @@ impl Scenario {
                 defects: mode.defects(),
             },
         }
+    }
+}
+
+/// Far more than the settings let a job take, with every restart.
+fn demo_limits(options: DemoOptions) -> Limits {
+    let records = u64::from(options.splits).saturating_mul(options.records_per_split);
+    let reading_ns = records.saturating_mul(options.delay_ms).saturating_mul(NANOS_PER_MILLI);
+    let virtual_time_max_ns = (120 * SECOND_NS).saturating_add(reading_ns.saturating_mul(3));
+    let checkpoints = virtual_time_max_ns / options.interval_ms.max(1).saturating_mul(NANOS_PER_MILLI);
+    Limits {
+        steps_max: 200_000 + 50 * records + 200 * checkpoints,
+        virtual_time_max_ns,
+        no_progress_max_ns: PATIENCE_NS,
+        settle_ns: SECOND_NS / 2,
     }
 }
 

@@ -4,6 +4,7 @@ use super::Scenario;
 use super::place::line_of;
 use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
+use splitrace_runtime::job_master::CALL_TIMEOUT_NS;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -154,8 +155,28 @@ impl Scenario {
             );
             return wrong("job.checkpointing.timeout_ns", &message);
         }
+        self.validate_calls()?;
         self.validate_resubmission()?;
         self.validate_surroundings()
+    }
+
+    /// A call to an outside system must be able to come back before whoever made it gives it up.
+    fn validate_calls(&self) -> Result<(), ScenarioError> {
+        let trip_ns = self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns);
+        let call_ns = trip_ns.saturating_mul(2).saturating_add(self.network.service_jitter_ns);
+        if call_ns > CALL_TIMEOUT_NS {
+            let message = format!(
+                "a call there and back may take {call_ns} ns, and a job master gives one up after {CALL_TIMEOUT_NS} ns: \
+                 nobody would lead the job"
+            );
+            return Err(ScenarioError::value("network", &message));
+        }
+        let gives_up = |vertex: &VertexConfig| vertex.task.store_timeout_ns < call_ns;
+        if let Some(index) = self.job.vertices.iter().position(gives_up) {
+            let message = format!("a call to the store may take {call_ns} ns: nothing would be committed");
+            return Err(ScenarioError::value("job.vertices.task.store_timeout_ns", &message).of_vertex(index));
+        }
+        Ok(())
     }
 
     fn validate_resubmission(&self) -> Result<(), ScenarioError> {
@@ -302,8 +323,9 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
         let message = format!("a step and a skew are at most {EVENT_TIME_MAX_MS} ms");
         return wrong("job.vertices.task.event_time", &message);
     }
-    if vertex.task.store_timeout_ns == 0 {
-        return wrong("job.vertices.task.store_timeout_ns", "it is at least 1");
+    if !vertex.source.bounded && vertex.task.record_interval_ns == 0 {
+        let message = "an unbounded source needs time between two records, at least 1 ns";
+        return wrong("job.vertices.task.record_interval_ns", message);
     }
     Ok(())
 }
@@ -317,6 +339,12 @@ const NANOS_MAX: u64 = 1 << 53;
 const EVENT_TIME_MAX_MS: u64 = 1 << 53;
 /// No fault is planned more often than this.
 const FAULTS_MAX: u64 = 100_000;
+/// Nothing is repeated more often than this.
+const REPEATS_MAX: u64 = 10_000;
+/// Jobs and lineages are counted on from here when a job is submitted again.
+const NAMES_MAX: u64 = 1 << 31;
+/// No user goes back by more checkpoints.
+const CHECKPOINTS_BACK_MAX: u64 = 1_000;
 /// No run takes more world steps: minutes of real time.
 const STEPS_MAX: u64 = 100_000_000;
 
@@ -336,6 +364,9 @@ fn check_bounds(place: &str, value: &serde_json::Value) -> Result<(), ScenarioEr
                 place if place.ends_with("_ns") => NANOS_MAX,
                 "limits.steps_max" => STEPS_MAX,
                 place if place.starts_with("faults.") && place.ends_with("_max") => FAULTS_MAX,
+                place if place.ends_with("retries_max") || place == "network.resend_max" => REPEATS_MAX,
+                "job.job" | "job.lineage" => NAMES_MAX,
+                "resubmission.older_by" => CHECKPOINTS_BACK_MAX,
                 _ => return Ok(()),
             };
             match number.as_u64() {
@@ -511,6 +542,18 @@ mod tests {
         assert!(with(1, None).starts_with("job.slots_per_task_manager: 2 task managers have too few slots"));
         assert_eq!(with(2, None), "accepted");
         assert!(with(2, Some(5)).ends_with("for 5 subtasks"), "{}", with(2, Some(5)));
+    }
+
+    #[test]
+    fn what_would_overflow_or_never_come_back_is_refused() {
+        let said = refused(|scenario| scenario.job.vertices[0].task.commit_retries_max = u32::MAX);
+        assert!(said.starts_with("job.vertices[0].task.commit_retries_max: at most"), "{said}");
+        assert!(refused(|scenario| scenario.network.resend_max = u32::MAX).starts_with("network.resend_max"));
+        assert!(refused(|scenario| scenario.job.job.0 = u32::MAX).starts_with("job.job: at most"));
+        let said = refused(|scenario| scenario.network.service_jitter_ns = 2_000_000_000);
+        assert!(said.starts_with("network: a call there and back may take"), "{said}");
+        let said = refused(|scenario| scenario.job.vertices[0].task.store_timeout_ns = 1);
+        assert!(said.starts_with("job.vertices[0].task.store_timeout_ns: a call to the store"), "{said}");
     }
 
     #[test]

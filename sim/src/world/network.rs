@@ -149,8 +149,9 @@ impl World {
         let label = Label::new(ChoiceKind::LossBurst, Subject::Link(from, to));
         let steps = choices.choose(label, Draw::Odds { numerator: 1, denominator: 2, max: JITTER_GRID });
         let config = self.scenario.network;
-        let longest_ns = config.resend_after_ns * (u64::from(config.resend_max) + 2);
-        let until_ns = self.now_ns + longest_ns * steps / JITTER_GRID;
+        let longest_ns = u128::from(config.resend_after_ns) * (u128::from(config.resend_max) + 2);
+        let burst_ns = longest_ns * u128::from(steps) / u128::from(JITTER_GRID);
+        let until_ns = self.now_ns.saturating_add(u64::try_from(burst_ns).unwrap_or(u64::MAX));
         if steps > 0 && until_ns > self.network.link(from, to).partitioned_until_ns {
             self.network.partition(from, to, until_ns, false);
         }

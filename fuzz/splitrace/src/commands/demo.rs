@@ -85,6 +85,7 @@ fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
     options.fail_at_record = arguments.fail_at.or(options.fail_at_record);
     let scenario = Scenario::demo(arguments.mode, options);
     let scenario = engine::in_profile(scenario, &arguments.switches);
+    scenario.validate().map_err(|error| CommandError::BadSettings(error.to_string()))?;
     let moved = options.fail_at_record.map(|_| "--fail-at");
     let option = arguments.at.map(|_| "--at").or(moved);
     let vertex = &scenario.job.vertices[0];

@@ -7,7 +7,7 @@ use crate::oracle::Oracle;
 use crate::oracle::stream::Operations;
 use crate::report::Report;
 use serde::Serialize;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::time::Duration;
 
 /// How many operations are drawn before they are asked.
@@ -54,15 +54,26 @@ pub(super) fn execute(arguments: OracleArguments) -> Result<Report, CommandError
     }
 }
 
+/// No line has more bytes.
+const LINE_BYTES_MAX: u64 = 1 << 24;
+
 /// Answers every line. Answers are written out when no further line is waiting, so that a program can ask, read the
 /// answer, and ask again.
 fn answer_all(input: impl io::Read, output: impl Write) -> io::Result<()> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut output = BufWriter::with_capacity(1 << 16, output);
     let mut oracle = Oracle::new();
-    let mut line = String::new();
-    while input.read_line(&mut line)? > 0 {
-        if let Some(answer) = oracle.answer(&line) {
+    let mut line = Vec::new();
+    while input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? > 0 {
+        if line.len() as u64 == LINE_BYTES_MAX {
+            let message = format!("a line has {LINE_BYTES_MAX} bytes or more");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        let answer = match std::str::from_utf8(&line) {
+            Ok(line) => oracle.answer(line),
+            Err(error) => Some(Oracle::refuse(format!("no UTF-8 at byte {}", error.valid_up_to()))),
+        };
+        if let Some(answer) = answer {
             output.write_all(answer.as_bytes())?;
             output.write_all(b"\n")?;
         }
@@ -86,5 +97,31 @@ mod tests {
         answer_all(asked.as_bytes(), &mut answers).expect("memory takes all");
         let state = r#""state":{"by_ckpt":{},"unck":{}},"ev":[]}"#;
         assert_eq!(String::from_utf8_lossy(&answers), format!("{{{state}\n{{\"i\":7,{state}\n"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_answered_and_the_next_line_too() {
+        let mut answers = Vec::new();
+        answer_all(&b"{\xff}\n{\"c\":\"tracker\",\"op\":\"new\"}\n"[..], &mut answers)
+            .expect("memory takes all");
+        let answers = String::from_utf8(answers).expect("answers are text");
+        let lines: Vec<&str> = answers.lines().collect();
+        assert!(
+            lines[0].contains("BadOperation: no UTF-8 at byte 1") && lines[1].contains("unck"),
+            "{answers}"
+        );
+    }
+
+    #[test]
+    fn a_line_without_an_end_ends_it() {
+        let error = answer_all(io::repeat(b' '), io::sink()).expect_err("nothing ends it otherwise");
+        assert!(error.to_string().contains("16777216 bytes or more"), "{error}");
+    }
+
+    #[test]
+    fn a_holder_of_too_many_subtasks_is_refused() {
+        let line = r#"{"c":"holder","op":"new","par":4294967295}"#;
+        let answer = Oracle::new().answer(line).expect("each operation has an answer");
+        assert!(answer.contains("BadOperation: 'par' must lie between 1 and 10000"), "{answer}");
     }
 }

@@ -25,6 +25,9 @@ use splitrace_runtime::message::{CoordinatorToMain, OperatorEvent};
 use std::collections::BTreeMap;
 use world::{Provider, Turn, World};
 
+/// No recorded operator has more than a few subtasks; more than this is a slip, and would be answered by an empty machine.
+const PARALLELISM_MAX: u32 = 10_000;
+
 /// The state of a gateway, as the recordings show it.
 #[derive(Serialize)]
 struct GatewayState {
@@ -57,8 +60,9 @@ impl HolderComponent {
             old.close(answer);
         }
         let parallelism = u32::try_from(operation.number_or("par", 1)).unwrap_or_default();
-        if parallelism == 0 {
-            return Err(OperationError::Malformed("'par' must be at least 1".to_owned()));
+        if !(1..=PARALLELISM_MAX).contains(&parallelism) {
+            let message = format!("'par' must lie between 1 and {PARALLELISM_MAX}");
+            return Err(OperationError::Malformed(message));
         }
         let provider = if operation.text_or("provider", "test") == "source" {
             source::provider(operation, parallelism)?

@@ -62,7 +62,7 @@ modes! {
     ReassignFail = "reassign-fail",
         "As `fail`; the restored reader reports its splits, and the enumerator gives them back to it";
     ReassignToFinished = "reassign-to-finished",
-        "As `fail`; the enumerator gives the reported splits to a reader that has ended: they are never read (C2)";
+        "As `fail`; the enumerator gives the reported splits to another reader; with delay=20 interval=250 that one has ended (S1, C2)";
     FinalOff = "final-off",
         "No last checkpoint after the end of the input: what no periodic one covered stays uncommitted";
     Rescale = "rescale",
