@@ -89,11 +89,11 @@ impl Watch {
                 self.latest = Some((**contents).clone());
                 self.latest_is_last = self.at_end_of_input.len() == 2 * SUBTASKS as usize;
             }
-            EventKind::ProcessCrashed { address } if address.process == ProcessId::JobManager => {
-                if self.loss.results == 0 {
-                    self.loss.restored = self.latest.as_ref().map(finished);
-                    self.loss.after_last_completion = self.latest_is_last;
-                }
+            EventKind::ProcessCrashed { address }
+                if address.process == ProcessId::JobManager && self.loss.results == 0 =>
+            {
+                self.loss.restored = self.latest.as_ref().map(finished);
+                self.loss.after_last_completion = self.latest_is_last;
             }
             EventKind::TaskDeployed { attempt, .. } if self.loss.restored == Some(Finished::WholeVertex) => {
                 let contents = self.latest.as_ref().expect("it was restored");

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 /// What a coordinator does with its mail.
 #[derive(Clone, Debug, Hash)]
 enum Role {
-    Source(SourceCoordinator),
+    Source(Box<SourceCoordinator>),
     Events(EventCoordinator),
 }
 
@@ -34,7 +34,7 @@ impl Coordinator {
             Some(coordinated) if coordinated.operator == operator => {
                 Role::Events(EventCoordinator::new(coordinated, vertex.parallelism))
             }
-            _ => Role::Source(SourceCoordinator::new(&config, operator)),
+            _ => Role::Source(Box::new(SourceCoordinator::new(&config, operator))),
         };
         Self { mailbox: VecDeque::new(), role }
     }
