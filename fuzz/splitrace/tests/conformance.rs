@@ -35,4 +35,5 @@ recorded! {
     committer_by_hand: "ops-09-committer", 86;
     global_by_hand: "ops-13-global", 33;
     sink_by_hand: "ops-10-sink", 39;
+    file_sink_by_hand: "ops-12-filesink", 121;
 }

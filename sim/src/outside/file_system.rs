@@ -7,6 +7,7 @@
 //! The real one beside it gives the same answers to the same operations (`fuzz/splitrace/tests/files_parity.rs`).
 
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use serde::{Deserialize, Serialize};
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 const SURVIVING_GRID: u64 = 16;
 
 /// A file.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 struct File {
     content: Vec<u8>,
     /// So much of it survives a loss of power.
@@ -29,7 +30,7 @@ impl File {
 }
 
 /// See the module.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct FileSystem {
     files: BTreeMap<String, File>,
     /// How many more bytes it takes; `None` for any number.

@@ -1,8 +1,9 @@
 //! Component `sink`: [`SinkWriterOperator`] chained to [`CommitterOperator`] (FACTS 59 to 63).
 //!
 //! This host plays the chain between them, the task around it and its state backend. The sink is chosen by `new`: `test` is
-//! a writer that keeps some of what is written for later. The file sink is not here yet.
+//! a writer that keeps some of what is written for later, `file` is the file sink on a file system in memory.
 
+mod file_sink;
 mod test_writer;
 
 use super::committables::{
@@ -10,8 +11,10 @@ use super::committables::{
     task_error,
 };
 use super::{Answer, Component, Operation, OperationError, Stored};
+use file_sink::FileSide;
 use serde::Serialize;
 use splitrace_runtime::actor::Outbox;
+use splitrace_runtime::api::sink::{CommitterPort, WriterPort};
 use splitrace_runtime::defects::Profile;
 use splitrace_runtime::ids::{CheckpointId, ExecutionAttemptId, LeaderEpoch, SplitId, SubtaskIndex};
 use splitrace_runtime::records::Record;
@@ -71,12 +74,32 @@ struct StateSizes {
     writer: usize,
 }
 
+/// How many elements the states of a snapshot of a file sink have. A restored one shows those of older sinks too.
+#[derive(Serialize)]
+struct FileStateSizes {
+    #[serde(flatten)]
+    sizes: StateSizes,
+    #[serde(flatten)]
+    older: Option<OlderStates>,
+}
+
+/// The states that the file sink's predecessors had: a restored writer asks for them, and they are empty.
+#[derive(Serialize)]
+struct OlderStates {
+    #[serde(rename = "writer.bucket-states")]
+    buckets: usize,
+    #[serde(rename = "writer.streaming_committer_raw_states")]
+    committables: usize,
+}
+
 /// The two operators, and what their user code shares with the host.
 #[derive(Debug)]
 struct Chain {
     writer: SinkWriterOperator,
     committer: CommitterOperator,
     shared: ScriptedCommitter<Vec<Effect>>,
+    /// What belongs to the file sink, when it is one.
+    files: Option<FileSide>,
 }
 
 /// The names under which the two states of a snapshot are stored.
@@ -84,43 +107,85 @@ fn names_of(name: &str) -> (String, String) {
     (format!("{name}/writer"), format!("{name}/committer"))
 }
 
+/// What a chain is made for.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    subtask: SubtaskIndex,
+    parallelism: u32,
+    restored: Option<CheckpointId>,
+}
+
+impl Place {
+    fn of(operation: &Operation) -> Result<Self, OperationError> {
+        let number = |key, missing| u32::try_from(operation.number_or(key, missing)).unwrap_or_default();
+        let restored = restored_of(operation)?;
+        Ok(Self { subtask: SubtaskIndex(number("sub", 0)), parallelism: number("par", 1), restored })
+    }
+}
+
+/// The committer comes first, and commits what is restored before the writer exists (FACT 63).
+fn restored_committer(
+    port: Box<dyn CommitterPort>,
+    place: Place,
+    operation: &Operation,
+    stored: &Stored,
+    shared: &ScriptedCommitter<Vec<Effect>>,
+) -> Result<CommitterOperator, OperationError> {
+    let settings = CommitterSettings {
+        retries_max: RETRIES,
+        emission: Some(Emission { subtask: place.subtask, parallelism: place.parallelism }),
+        commits_at_end: operation.flag_or("batch", false) || !operation.flag_or("ckpt_enabled", true),
+    };
+    let mut committer = CommitterOperator::new(port, settings, Profile::Flink.quirks());
+    let Some(checkpoint) = place.restored else { return Ok(committer) };
+    for name in operation.texts("restore")? {
+        let outcome = committer.restore(stored_element(&names_of(name).1, stored)?);
+        outcome.map_err(|error| task_error(&error, committer.collector()))?;
+    }
+    let outcome = shared.turn(|turn| committer.recommit(checkpoint, turn));
+    outcome.map_err(|error| task_error(&error, committer.collector()))?;
+    Ok(committer)
+}
+
+/// The writer's parts of what is restored.
+fn restored_writers<'a>(
+    place: Place,
+    operation: &Operation,
+    stored: &'a Stored,
+) -> Result<Vec<&'a [u8]>, OperationError> {
+    let names = if place.restored.is_some() { operation.texts("restore")? } else { Vec::new() };
+    names.into_iter().map(|name| stored_element(&names_of(name).0, stored)).collect()
+}
+
 impl Chain {
-    /// The committer comes first, and commits what is restored before the writer exists (FACT 63).
     fn new(
+        place: Place,
+        writer: Box<dyn WriterPort>,
+        committer: CommitterOperator,
+        shared: &ScriptedCommitter<Vec<Effect>>,
+    ) -> Self {
+        let writer = SinkWriterOperator::new(writer, (place.subtask, place.parallelism), place.restored);
+        Self { writer, committer, shared: shared.clone(), files: None }
+    }
+
+    /// Around the writer that the recordings call `test`.
+    fn with_test_writer(
         operation: &Operation,
         stored: &Stored,
         shared: &ScriptedCommitter<Vec<Effect>>,
     ) -> Result<Self, OperationError> {
-        let restored = restored_of(operation)?;
-        let number = |key, missing| u32::try_from(operation.number_or(key, missing)).unwrap_or_default();
-        let (subtask, parallelism) = (SubtaskIndex(number("sub", 0)), number("par", 1));
-        let settings = CommitterSettings {
-            retries_max: RETRIES,
-            emission: Some(Emission { subtask, parallelism }),
-            commits_at_end: operation.flag_or("batch", false) || !operation.flag_or("ckpt_enabled", true),
-        };
-        let port = Box::new(shared.clone());
-        let mut committer = CommitterOperator::new(port, settings, Profile::Flink.quirks());
-        let mut state = Vec::new();
-        if let Some(checkpoint) = restored {
-            for name in operation.texts("restore")? {
-                let (of_writer, of_committer) = names_of(name);
-                state.extend(decode_state(stored_element(&of_writer, stored)?));
-                let outcome = committer.restore(stored_element(&of_committer, stored)?);
-                outcome.map_err(|error| task_error(&error, committer.collector()))?;
-            }
-            let outcome = shared.turn(|turn| committer.recommit(checkpoint, turn));
-            outcome.map_err(|error| task_error(&error, committer.collector()))?;
-        }
+        let place = Place::of(operation)?;
+        let committer = restored_committer(Box::new(shared.clone()), place, operation, stored, shared)?;
+        let state: Vec<String> =
+            restored_writers(place, operation, stored)?.into_iter().flat_map(decode_state).collect();
         shared.with(|shared| {
-            shared.effects.push(match restored {
+            shared.effects.push(match place.restored {
                 Some(CheckpointId(restored)) => Effect::RestoreWriter { restored, state: state.clone() },
                 None => Effect::CreateWriter { restored: None },
             });
         });
-        let writer = TestWriter::new(shared.clone(), restored, state);
-        let writer = SinkWriterOperator::new(Box::new(writer), (subtask, parallelism), restored);
-        Ok(Self { writer, committer, shared: shared.clone() })
+        let writer = TestWriter::new(shared.clone(), place.restored, state);
+        Ok(Self::new(place, Box::new(writer), committer, shared))
     }
 
     fn commit<R>(
@@ -174,7 +239,16 @@ impl Chain {
         let checkpoint = checkpoint_of(operation.number("id")?)?;
         let (of_writer, of_committer) = names_of(operation.text("name")?);
         let state = self.writer.snapshot_state(checkpoint);
-        answer.field("state_sizes", &StateSizes { committer: 1, writer: decode_state(&state).len() });
+        match &self.files {
+            None => {
+                answer.field("state_sizes", &StateSizes { committer: 1, writer: decode_state(&state).len() });
+            }
+            Some(files) => {
+                let sizes = StateSizes { committer: 1, writer: file_sink::state_size(&state) };
+                let older = files.is_restored.then_some(OlderStates { buckets: 0, committables: 0 });
+                answer.field("state_sizes", &FileStateSizes { sizes, older });
+            }
+        }
         stored.insert(of_writer, state);
         stored.insert(of_committer, self.committer.snapshot_state());
         Ok(())
@@ -206,9 +280,16 @@ impl Chain {
                 self.commit(|committer, turn| committer.notify_checkpoint_complete(checkpoint, turn))?;
             }
             "end_input" => self.end_input()?,
-            "close" => self.shared.with(|shared| shared.effects.push(Effect::WriterClose)),
-            // Neither an abort nor the passing of time is anything to these operators.
-            "abort" | "advance" | "dump" => {}
+            "close" if self.files.is_none() => {
+                self.shared.with(|shared| shared.effects.push(Effect::WriterClose));
+            }
+            "advance" => {
+                if let Some(files) = &self.files {
+                    answer.field("timers", &files.advance(operation.number("to")?));
+                }
+            }
+            // Neither an abort nor a graceful close of files is anything to these operators.
+            "abort" | "close" | "dump" => {}
             _ => return Err(operation.unknown()),
         }
         Ok(())
@@ -224,20 +305,64 @@ fn store() -> StoreClient {
 #[derive(Debug, Default)]
 pub(super) struct SinkComponent {
     chain: Option<Chain>,
+    /// The folder of the file sink that was made last.
+    folder: Option<String>,
 }
 
 impl SinkComponent {
     fn renew(
         &mut self,
         operation: &Operation,
-        stored: &Stored,
+        stored: &mut Stored,
         shared: &ScriptedCommitter<Vec<Effect>>,
     ) -> Result<(), OperationError> {
+        self.folder = None;
         match operation.text_or("sink", "test") {
-            "test" => self.chain = Some(Chain::new(operation, stored, shared)?),
+            "test" => self.chain = Some(Chain::with_test_writer(operation, stored, shared)?),
+            "file" => {
+                self.folder = Some(operation.text("dir")?.to_owned());
+                self.chain = Some(file_sink::chain(operation, stored, shared)?);
+            }
             other => return Err(OperationError::Malformed(format!("there is no sink '{other}'"))),
         }
         Ok(())
+    }
+
+    /// Does the operation; answers where its effects are.
+    fn act(
+        &mut self,
+        operation: &Operation,
+        stored: &mut Stored,
+        answer: &mut Answer,
+    ) -> Result<(Vec<Effect>, Result<(), OperationError>), OperationError> {
+        let name = operation.name()?;
+        let (shared, outcome) = match (name, &self.folder) {
+            ("drop", _) => {
+                self.chain = None;
+                return Ok((Vec::new(), Ok(())));
+            }
+            ("rm" | "append" | "ls", Some(folder)) => {
+                return Ok((Vec::new(), file_sink::meddle(operation, folder, stored)));
+            }
+            ("new", _) => {
+                let shared = ScriptedCommitter::of(operation, Vec::new())?;
+                let outcome = self.renew(operation, stored, &shared);
+                (shared, outcome)
+            }
+            _ => {
+                let missing = || OperationError::Malformed("there is no sink before 'new'".to_owned());
+                let chain = self.chain.as_mut().ok_or_else(missing)?;
+                if let Some(files) = &chain.files {
+                    files.load(stored);
+                }
+                let outcome = chain.operate(operation, stored, answer);
+                if let Some(files) = &chain.files {
+                    files.save(stored);
+                }
+                (chain.shared.clone(), outcome)
+            }
+        };
+        Ok((shared.with(|shared| std::mem::take(&mut shared.effects)), outcome))
     }
 }
 
@@ -248,22 +373,12 @@ impl Component for SinkComponent {
         stored: &mut Stored,
         answer: &mut Answer,
     ) -> Result<(), OperationError> {
-        let name = operation.name()?;
-        if name == "drop" {
-            self.chain = None;
-            return Ok(());
+        let (mut effects, outcome) = self.act(operation, stored, answer)?;
+        if let Some(folder) = &self.folder {
+            let files = file_sink::listed(folder, stored);
+            file_sink::name_committables(&mut effects, stored);
+            answer.field("files", &files);
         }
-        let (shared, outcome) = if name == "new" {
-            let shared = ScriptedCommitter::of(operation, Vec::new())?;
-            let outcome = self.renew(operation, stored, &shared);
-            (shared, outcome)
-        } else {
-            let missing = || OperationError::Malformed("there is no sink before 'new'".to_owned());
-            let chain = self.chain.as_mut().ok_or_else(missing)?;
-            let outcome = chain.operate(operation, stored, answer);
-            (chain.shared.clone(), outcome)
-        };
-        let effects: Vec<Effect> = shared.with(|shared| std::mem::take(&mut shared.effects));
         effects.iter().for_each(|effect| answer.effect(effect));
         outcome
     }
