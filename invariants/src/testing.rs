@@ -7,7 +7,7 @@ mod model;
 
 pub use every_kind::every_kind;
 pub use extension::linear_extension;
-pub use model::{ModelRun, Step, good_history};
+pub use model::{FILTER_EVERY, ModelRun, Step, good_history};
 
 use crate::checker::{RunEnd, RunSetup, RunStop};
 use crate::promise::{Promise, PromiseInput};

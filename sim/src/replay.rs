@@ -134,37 +134,41 @@ impl ReplayFile {
         text
     }
 
-    /// Writes a new file; one that is there already is left alone.
+    /// Writes a new file; one that is there already is left alone. It gets its name once it is whole: half a file would look
+    /// like a result and take its name, also for another process that writes into the same folder.
     ///
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn write_new(&self, path: &Path) -> Result<(), ReplayError> {
         let io = |source| ReplayError::Io { path: path.into(), source };
-        let text = self.to_text();
-        let mut file = std::fs::File::create_new(path).map_err(io)?;
-        file.write_all(text.as_bytes()).map_err(|source| {
-            // Half a file would look like a result and take its name.
-            let _ = std::fs::remove_file(path);
-            io(source)
-        })
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut file = nameless_file(folder.unwrap_or(Path::new("."))).map_err(io)?;
+        file.write_all(self.to_text().as_bytes()).map_err(io)?;
+        file.persist_noclobber(path).map(drop).map_err(|error| io(error.error))
+    }
+
+    /// Whether a file could not be written because another has its name.
+    #[must_use]
+    pub fn is_taken(error: &ReplayError) -> bool {
+        matches!(error, ReplayError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists)
     }
 
     /// Where another run of it differs in verdict or hash, in a sentence; `None` when it is reproduced.
     #[must_use]
     pub fn difference(&self, report: &RunReport) -> Option<String> {
-        if self.outcome != report.outcome {
-            return Some(format!(
-                "recorded is the outcome '{}', and the replay's is '{}'",
-                self.outcome, report.outcome
-            ));
+        let (recorded, replayed) = (self.outcome.to_string(), report.outcome.to_string());
+        if recorded != replayed {
+            return Some(format!("recorded is the outcome '{recorded}', and the replay's is '{replayed}'"));
         }
-        (self.trace_hash != report.trace_hash).then(|| {
-            format!(
+        if self.trace_hash != report.trace_hash {
+            return Some(format!(
                 "recorded is the trace hash {}, and the replay's is {}",
                 trace_hash_text::text(self.trace_hash),
                 trace_hash_text::text(report.trace_hash)
-            )
-        })
+            ));
+        }
+        let is_elsewhere = self.outcome != report.outcome;
+        is_elsewhere.then(|| format!("'{recorded}' was recorded at another event than the replay's"))
     }
 }
 
@@ -173,6 +177,14 @@ fn without_place(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     said.strip_suffix(&place).unwrap_or(&said).to_owned()
+}
+
+/// A file on its way to its name. Unlike other temporary ones it is for everybody whom the user lets read files.
+fn nameless_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 const SPLIT_RECORDS: u64 = 10;
 /// Every offset that this divides is filtered.
-const FILTER_EVERY: u64 = 7;
+pub const FILTER_EVERY: u64 = 7;
 
 /// What the model is told to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

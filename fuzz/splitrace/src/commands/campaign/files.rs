@@ -39,14 +39,20 @@ impl Folder {
             number => format!("{with_hash}-{number}.json"),
         };
         let holds_it = |path: &Path| fs::read_to_string(path).is_ok_and(|held| held == text);
-        let paths = (0..=u32::MAX).map(|number| self.path.join(name(number)));
-        let mut usable = paths.filter(|path| path.symlink_metadata().is_err() || holds_it(path));
-        let path = usable.next().expect("no folder holds four thousand million runs of one seed");
-        if holds_it(&path) {
-            return Ok(Kept { path, is_new: false });
+        for path in (0..=u32::MAX).map(|number| self.path.join(name(number))) {
+            if path.symlink_metadata().is_err() {
+                match file.write_new(&path) {
+                    // Another campaign was faster; what it wrote may be the same.
+                    Err(error) if ReplayFile::is_taken(&error) => {}
+                    Err(error) => return Err(CommandError::UnwritableFile(error)),
+                    Ok(()) => return Ok(Kept { path, is_new: true }),
+                }
+            }
+            if holds_it(&path) {
+                return Ok(Kept { path, is_new: false });
+            }
         }
-        file.write_new(&path).map_err(CommandError::UnwritableFile)?;
-        Ok(Kept { path, is_new: true })
+        unreachable!("no folder holds four thousand million runs of one seed")
     }
 }
 
