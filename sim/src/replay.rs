@@ -134,8 +134,8 @@ impl ReplayFile {
         text
     }
 
-    /// Writes a new file; one that is there already is left alone. It gets its name once it is whole: half a file would look
-    /// like a result and take its name, also for another process that writes into the same folder.
+    /// Writes a new file; one that is there already is left alone. It gets its name once it is whole: half a file would
+    /// look like a result and take its name, also for another process that writes into the same folder.
     ///
     /// # Errors
     /// When the file exists or cannot be written.
