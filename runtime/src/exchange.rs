@@ -12,7 +12,7 @@
 //!
 //! A barrier waits in line behind the buffers before it, and a task waits until it has come through every channel
 //! ([`BarrierAlignment`]). Where the exchange is *unaligned*, a barrier overtakes the buffers at both ends, the task's part
-//! begins with the first barrier, and the overtaken buffers become state ([`channel_state`]): a checkpoint then takes no
+//! begins with the first barrier, and the overtaken buffers become state (`channel_state`): a checkpoint then takes no
 //! longer when the sink is slow. After a restore they come first.
 //!
 //! Both ends know each other by execution, so nothing of an earlier attempt enters a later one; and a message that gets
