@@ -91,6 +91,14 @@ pub struct NetworkConfig {
     pub serialise: bool,
 }
 
+impl NetworkConfig {
+    /// The longest that a frame takes which nothing befalls.
+    #[must_use]
+    pub const fn trip_ns(&self) -> u64 {
+        self.latency_min_ns.saturating_add(self.latency_jitter_ns)
+    }
+}
+
 /// A probability as a ratio of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

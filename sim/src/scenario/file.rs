@@ -146,8 +146,7 @@ impl Scenario {
         if job.checkpointing.is_some_and(|held| held.concurrent_max > 1) && job.has_unaligned_exchange() {
             return wrong("job.checkpointing.concurrent_max", "it is 1 where barriers overtake buffers");
         }
-        let trip_ns = self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns);
-        let least_ns = trip_ns.saturating_mul(CHECKPOINT_TRIPS);
+        let least_ns = self.network.trip_ns().saturating_mul(CHECKPOINT_TRIPS);
         if let Some(checkpointing) = job.checkpointing.filter(|held| held.timeout_ns < least_ns) {
             let message = format!(
                 "{} ns, but the messages of a checkpoint alone may take {least_ns} ns, so that none would complete",
@@ -162,8 +161,7 @@ impl Scenario {
 
     /// A call to an outside system must be able to come back before whoever made it gives it up.
     fn validate_calls(&self) -> Result<(), ScenarioError> {
-        let trip_ns = self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns);
-        let call_ns = trip_ns.saturating_mul(2).saturating_add(self.network.service_jitter_ns);
+        let call_ns = self.network.trip_ns().saturating_mul(2).saturating_add(self.network.service_jitter_ns);
         if call_ns > CALL_TIMEOUT_NS {
             let message = format!(
                 "a call there and back may take {call_ns} ns, and a job master gives one up after {CALL_TIMEOUT_NS} ns: \
@@ -214,7 +212,7 @@ impl Scenario {
             faults.spike_max_ns,
             faults.pause_max_ns,
             self.resubmission.map_or(0, |resubmission| resubmission.pause_ns.max(resubmission.delay_ns)),
-            self.network.latency_min_ns.saturating_add(self.network.latency_jitter_ns),
+            self.network.trip_ns(),
         ];
         delays.into_iter().max().unwrap_or(0)
     }

@@ -375,9 +375,7 @@ impl Component for SinkComponent {
     ) -> Result<(), OperationError> {
         let (mut effects, outcome) = self.act(operation, stored, answer)?;
         if let Some(folder) = &self.folder {
-            let files = file_sink::listed(folder, stored);
-            file_sink::name_committables(&mut effects, stored);
-            answer.field("files", &files);
+            answer.field("files", &file_sink::shown(folder, &mut effects, stored));
         }
         effects.iter().for_each(|effect| answer.effect(effect));
         outcome

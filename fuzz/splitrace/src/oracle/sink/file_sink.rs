@@ -248,9 +248,18 @@ fn list(files: &mut FileSystem, folder: &str) -> Vec<(String, u64)> {
     }
 }
 
-/// The files of a folder: their lines by their names, joined with commas.
-pub(super) fn listed(folder: &str, stored: &mut Stored) -> BTreeMap<String, String> {
+/// The files of a folder, and the recordings' names in the place of the committables of effects. Files come first: their
+/// unique names are numbered before those that only a committable has.
+pub(super) fn shown(folder: &str, effects: &mut [Effect], stored: &mut Stored) -> BTreeMap<String, String> {
     let mut outside = Outside::of(stored);
+    let files = listed(folder, &mut outside);
+    name_committables(effects, &mut outside);
+    outside.keep(stored);
+    files
+}
+
+/// The files of a folder: their lines by their names, joined with commas.
+fn listed(folder: &str, outside: &mut Outside) -> BTreeMap<String, String> {
     let paths = list(&mut outside.files, folder);
     let mut shown = BTreeMap::new();
     for (path, _) in paths {
@@ -258,32 +267,29 @@ pub(super) fn listed(folder: &str, stored: &mut Stored) -> BTreeMap<String, Stri
         let name = path.rsplit('/').next().unwrap_or_default();
         shown.insert(outside.renamed(name), content.lines().collect::<Vec<_>>().join(","));
     }
-    outside.keep(stored);
     shown
 }
 
 /// Puts the recordings' names in the place of committables.
-pub(super) fn name_committables(effects: &mut [Effect], stored: &mut Stored) {
-    let mut outside = Outside::of(stored);
+fn name_committables(effects: &mut [Effect], outside: &mut Outside) {
     for effect in effects {
         match effect {
             Effect::WriterEmit { m } | Effect::CommitterEmit { m } => {
                 let start = m.find('{').unwrap_or(m.len());
                 if let Some(json) = m[start..].strip_suffix(')') {
-                    *m = format!("{}{})", &m[..start], name_of(json, &mut outside));
+                    *m = format!("{}{})", &m[..start], name_of(json, outside));
                 }
             }
             Effect::Call(Call { reqs }) => {
                 for request in reqs {
                     if let Some((json, retries)) = request.rsplit_once('#') {
-                        *request = format!("{}#{retries}", name_of(json, &mut outside));
+                        *request = format!("{}#{retries}", name_of(json, outside));
                     }
                 }
             }
             _ => {}
         }
     }
-    outside.keep(stored);
 }
 
 fn name_of(json: &str, outside: &mut Outside) -> String {
