@@ -163,7 +163,7 @@ pub const fn range(index: u32, start: u64, end: u64) -> OffsetRange {
 /// A transaction of a subtask of the only vertex.
 #[must_use]
 pub fn name(subtask: u32, number: u64) -> TransactionName {
-    TransactionName { writer: attempt(subtask, 0).subtask_id(), number: CheckpointId(number) }
+    TransactionName::new(attempt(subtask, 0).subtask_id(), CheckpointId(number))
 }
 
 /// Contents from (split, position, end), (subtask, split, position, end) and (name, records).

@@ -153,11 +153,14 @@ impl Outbox {
 pub struct TurnDecision {
     /// How many records a reader may hand on in one turn of the default action; at least 1.
     pub batch_size_max: u32,
+    /// What the clock of the process shows, in milliseconds (Flink's processing time): user code may ask for it, the
+    /// protocol never does.
+    pub processing_time_ms: u64,
 }
 
 impl Default for TurnDecision {
     fn default() -> Self {
-        Self { batch_size_max: 1 }
+        Self { batch_size_max: 1, processing_time_ms: 0 }
     }
 }
 

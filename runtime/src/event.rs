@@ -13,7 +13,7 @@ use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Event`]'s encoding.
-pub const SCHEMA_VERSION: u16 = 4;
+pub const SCHEMA_VERSION: u16 = 5;
 
 /// 'Every event of `process` with a sequence below `sequence` happened before this one': the message that led to it
 /// was sent then.

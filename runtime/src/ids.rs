@@ -204,6 +204,26 @@ pub struct TransactionName {
     pub writer: SubtaskId,
     /// The number in the name.
     pub number: CheckpointId,
+    /// Set by a sink that begins several under one number, and by one whose outside system has no fence: then no two lives
+    /// of a writer make the same name.
+    pub part: Option<TransactionPart>,
+}
+
+/// What tells apart the transactions that a writer counts under one number: the life that began it, and a counter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct TransactionPart {
+    /// The life of the writer.
+    pub fence: Fence,
+    /// How many it had begun before.
+    pub counter: u32,
+}
+
+impl TransactionName {
+    /// The one transaction that a writer begins under a number.
+    #[must_use]
+    pub const fn new(writer: SubtaskId, number: CheckpointId) -> Self {
+        Self { writer, number, part: None }
+    }
 }
 
 impl fmt::Display for TransactionName {
@@ -213,7 +233,13 @@ impl fmt::Display for TransactionName {
         if source != OperatorUid(0) {
             write!(formatter, "o{}-", source.0)?;
         }
-        write!(formatter, "s{}-chk{}", self.writer.subtask.0, self.number.0)
+        write!(formatter, "s{}-chk{}", self.writer.subtask.0, self.number.0)?;
+        match self.part {
+            None => Ok(()),
+            Some(TransactionPart { fence: Fence { leader_epoch, attempt }, counter }) => {
+                write!(formatter, "-e{}a{}n{counter}", leader_epoch.0, attempt.0)
+            }
+        }
     }
 }
 

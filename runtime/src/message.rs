@@ -3,6 +3,7 @@
 //! [`Message`] is what goes over the network, and all of it serialises. [`Mail`] is what lands in an actor's mailbox:
 //! a message's content, a timer, the outcome of a send, or mail from another thread of the same process.
 
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source::{AsyncCallName, UserError};
 use crate::config::{EdgeKind, JobConfig, SinkKind, TaskConfig};
 use crate::coordination::coordinator_error::CoordinatorError;
@@ -490,6 +491,8 @@ pub enum StoreRequest {
         /// The name.
         name: TransactionName,
     },
+    /// Of a file system. Carries no fence either.
+    File(FileOperation),
 }
 
 /// What the outside store answers.
@@ -505,6 +508,8 @@ pub enum StoreReply {
     NotFound,
     /// Not now; ask again.
     Unavailable,
+    /// Of a file system.
+    File(FileAnswer),
 }
 
 /// What is asked of the high-availability service. Every write is a compare-and-set on the leader epoch.
@@ -643,6 +648,8 @@ pub enum Timer {
     StoreTimeout(CallId),
     /// Task: a committer that stood still asks the store.
     StoreCallDue(CallId),
+    /// Task: the writer asked to be woken (Flink's `ProcessingTimeService`).
+    WriterWake,
     /// Task: user code that stood still goes on.
     UserCodeStall,
     /// Task: the source reports its watermark.

@@ -224,6 +224,9 @@ impl Task {
     }
 
     fn step(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
+        if let Tail::Sink(sink) = &mut self.tail {
+            sink.writer.set_processing_time_ms(decision.processing_time_ms);
+        }
         if self.status == TaskStatus::Created {
             return self.initialize(outbox);
         }
@@ -249,6 +252,10 @@ impl Task {
                 if let Head::Gate(gate) = &mut self.head {
                     gate.open(outbox);
                 }
+                Ok(())
+            }
+            Some(TaskMail::Timer(Timer::WriterWake)) => {
+                self.wake_writer(outbox);
                 Ok(())
             }
             Some(TaskMail::Timer(Timer::StoreTimeout(call))) => self.store_call_timed_out(call, outbox),

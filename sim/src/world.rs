@@ -283,7 +283,9 @@ impl World {
                 let actor = self.actors[slot].id;
                 tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor).entered()
             });
-            self.turn_of(slot, TurnDecision { batch_size_max }, &mut outbox);
+            let process = &self.processes[self.actors[slot].process];
+            let processing_time_ms = (self.now_ns + process.clock_offset_ns) / 1_000_000;
+            self.turn_of(slot, TurnDecision { batch_size_max, processing_time_ms }, &mut outbox);
         }
         let memory = self.memory_of(slot);
         self.perform_turn(slot, &mut outbox, choices);

@@ -70,6 +70,20 @@ pub enum FileOperation {
 }
 
 impl FileOperation {
+    /// What is asked, as a sentence's end.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Write { path, at, bytes } => format!("write {} bytes at {at} of {path}", bytes.len()),
+            Self::Sync { path } => format!("sync {path}"),
+            Self::Resume { path, length } => format!("resume {path} at {length}"),
+            Self::Publish { hidden, target, .. } => format!("publish {hidden} as {target}"),
+            Self::Delete { path } => format!("delete {path}"),
+            Self::Read { path, at, length } => format!("read {length} bytes at {at} of {path}"),
+            Self::List { folder } => format!("list /{folder}"),
+        }
+    }
+
     /// The file or folder that it is about: the hidden one, where there are two.
     #[must_use]
     pub fn path(&self) -> &str {

@@ -21,10 +21,11 @@ pub use port::{
     CommitError, CommittablePayload, CommitterPort, PreparedCommit, PreparedCommittable, WriterPort,
 };
 pub use state::{
-    HeldCheckpoint, HeldRequest, HeldSubtask, SinkStateError, committables_held, decode_committer_state,
-    encode_committer_state, encode_writer_state, writer_records_held,
+    HeldCheckpoint, HeldRequest, HeldSubtask, SinkStateError, WriterStateElement, committables_held,
+    decode_committer_state, decode_writer_state, encode_committer_state, encode_writer_state,
 };
 
+use crate::api::file_io::FileAnswer;
 use crate::config::CommitScript;
 use crate::ids::{CheckpointId, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
@@ -38,7 +39,27 @@ use std::hash::Hash;
 pub struct SinkIo {
     requests: VecDeque<StoreRequest>,
     stand_still_ns: u64,
+    clock: ProcessClock,
 }
+
+/// What the clock of the process shows during a call. Set anew before each: it is no state, so nothing of it is hashed or
+/// compared.
+#[derive(Clone, Copy, Debug, Default)]
+struct ProcessClock {
+    processing_time_ms: u64,
+}
+
+impl Hash for ProcessClock {
+    fn hash<H: std::hash::Hasher>(&self, _hasher: &mut H) {}
+}
+
+impl PartialEq for ProcessClock {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ProcessClock {}
 
 impl SinkIo {
     /// Asks for a request behind those that were asked for before.
@@ -49,6 +70,17 @@ impl SinkIo {
     /// Stands still for this long before the first request goes out: where Flink's user code sleeps. Only a committer may.
     pub const fn stand_still(&mut self, for_ns: u64) {
         self.stand_still_ns = for_ns;
+    }
+
+    /// The operator tells the time before it calls.
+    pub const fn set_processing_time_ms(&mut self, now_ms: u64) {
+        self.clock.processing_time_ms = now_ms;
+    }
+
+    /// What the clock of the process shows, in milliseconds.
+    #[must_use]
+    pub const fn processing_time_ms(&self) -> u64 {
+        self.clock.processing_time_ms
     }
 
     /// For how long nothing is to be sent, in nanoseconds.
@@ -76,7 +108,7 @@ impl SinkIo {
 }
 
 /// What became of a store request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StoreAnswer {
     /// The store did it now, or had done it before.
     Done {
@@ -91,6 +123,8 @@ pub enum StoreAnswer {
     Unavailable,
     /// No reply came in time: it may have been done.
     Unknown,
+    /// What only a file system answers; what others answer too has the same name here.
+    File(FileAnswer),
 }
 
 impl From<StoreReply> for StoreAnswer {
@@ -101,6 +135,10 @@ impl From<StoreReply> for StoreAnswer {
             StoreReply::Fenced => Self::Fenced,
             StoreReply::NotFound => Self::NotFound,
             StoreReply::Unavailable => Self::Unavailable,
+            StoreReply::File(FileAnswer::Done) => Self::Done { before: false },
+            StoreReply::File(FileAnswer::AlreadyDone) => Self::Done { before: true },
+            StoreReply::File(FileAnswer::NotFound) => Self::NotFound,
+            StoreReply::File(answer) => Self::File(answer),
         }
     }
 }
@@ -170,11 +208,31 @@ pub trait SinkWriter: Clone + Debug + Hash + Send + Sync + 'static {
     /// true once, for the last one (FACT 60).
     fn flush(&mut self, end_of_input: bool, io: &mut SinkIo);
 
-    /// The writer's state, with the records that live nowhere but in it; empty for a writer that hands everything
-    /// over at each `prepare_commit`.
-    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> RecordRanges {
+    /// Flink's `StatefulSinkWriter.snapshotState`: a list, whose elements a change of parallelism deals to others; empty
+    /// for a writer that hands everything over at each `prepare_commit`. What it holds must be durable: whatever that
+    /// takes is asked for in [`CommittingSinkWriter::prepare_commit`], for which the task waits.
+    fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<WriterStateElement> {
         let _ = checkpoint;
-        RecordRanges::new()
+        Vec::new()
+    }
+
+    /// Takes over what earlier lives, of this writer or of others, had in their state. Comes before [`Self::open`].
+    ///
+    /// # Errors
+    /// When an element cannot be read.
+    fn restore_state(&mut self, elements: Vec<WriterStateElement>) -> Result<(), SinkStateError> {
+        debug_assert!(elements.is_empty(), "a writer without state restores none");
+        Ok(())
+    }
+
+    /// When it wants [`Self::on_processing_time`], in milliseconds of processing time.
+    fn wake_at_ms(&self) -> Option<u64> {
+        None
+    }
+
+    /// That time has come, or is over.
+    fn on_processing_time(&mut self, io: &mut SinkIo) {
+        let _ = io;
     }
 
     /// Judges the answer to a request of this writer. By default every request is idempotent: it is asked again until
@@ -188,6 +246,9 @@ pub trait SinkWriter: Clone + Debug + Hash + Send + Sync + 'static {
             }
             StoreAnswer::NotFound => {
                 WriterVerdict::Failed(format!("the store lost the transaction of {}", request_name(request)))
+            }
+            StoreAnswer::File(answer) => {
+                WriterVerdict::Failed(format!("{answer:?} is no answer to {}", request_name(request)))
             }
         }
     }
@@ -247,5 +308,6 @@ fn request_name(request: &StoreRequest) -> String {
         | StoreRequest::Prepare { name, .. }
         | StoreRequest::Commit { name } => name.to_string(),
         StoreRequest::InitTransactions { writer, .. } => format!("writer {writer}"),
+        StoreRequest::File(operation) => operation.path().to_owned(),
     }
 }

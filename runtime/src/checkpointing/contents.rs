@@ -92,10 +92,9 @@ fn decode_subtask(
     let committables =
         sink::committables_held(&snapshot.committer).map_err(|error| failed("committer", &error))?;
     contents.committables.extend(committables);
-    let records = sink::writer_records_held(&snapshot.writer).map_err(|error| failed("writer", &error))?;
-    if !records.is_empty() {
-        contents.writers.push((subtask, records));
-    }
+    let work = sink::decode_writer_state(&snapshot.writer).map_err(|error| failed("writer", &error))?;
+    let work = work.into_iter().filter(|element| !element.records.is_empty());
+    contents.writers.extend(work.map(|element| (subtask, element.records)));
     let buffers = channel_records_held(&snapshot.channels).map_err(|error| failed("channel", &error))?;
     contents.channels.extend(buffers.into_iter().map(|records| (subtask, records)));
     if !snapshot.coordinated.is_empty() {

@@ -4,12 +4,13 @@
 //! order and cut into chunks: with `total` elements and `p` subtasks the first `total mod p` chunks are one longer
 //! (FACT 52). It is not dealt out one by one, whatever some texts say.
 //!
-//! An element of the reader's state is a split, one of the committer's is the whole state of an old subtask (FACT
-//! 80). A subtask that had finished has no elements. What was refused: to let tasks fetch their share themselves;
+//! An element of the reader's state is a split, one of the writer's what it says (a bucket, for a file sink), one of the
+//! committer's is the whole state of an old subtask (FACT 80). A subtask that had finished has no elements. What was refused: to let tasks fetch their share themselves;
 //! then nobody could say where a split went before it was read.
 
 use crate::api::sink::{
-    HeldCheckpoint, decode_committer_state, encode_committer_state, encode_writer_state, writer_records_held,
+    HeldCheckpoint, SinkStateError, decode_committer_state, decode_writer_state, encode_committer_state,
+    encode_writer_state,
 };
 use crate::api::source_state::{decode_reader_state, encode_reader_state, reader_splits_held};
 use crate::checkpointing::contents::ContentsError;
@@ -73,9 +74,12 @@ pub fn held_elsewhere(checkpoint: &CompletedCheckpoint, writer: SubtaskId) -> Ve
     names.filter(|name| name.writer.stand_in(parallelism) == writer).collect()
 }
 
-fn transactions(snapshot: &TaskSnapshot) -> Result<Vec<TransactionName>, crate::api::sink::SinkStateError> {
+/// The transactions that a subtask's sink goes on with, of its committer and of its writer.
+fn transactions(snapshot: &TaskSnapshot) -> Result<Vec<TransactionName>, SinkStateError> {
     let held = decode_committer_state(&snapshot.committer)?;
-    Ok(held.iter().flat_map(HeldCheckpoint::pending).map(|held| held.payload.transaction).collect())
+    let committables = held.iter().flat_map(HeldCheckpoint::pending).map(|held| held.payload.transaction);
+    let work = decode_writer_state(&snapshot.writer)?.into_iter().map(|element| element.transaction);
+    Ok(committables.chain(work).collect())
 }
 
 fn parts(checkpoint: &CompletedCheckpoint, vertex: OperatorUid) -> impl Iterator<Item = &SubtaskState> {
@@ -97,7 +101,7 @@ fn deal_vertex(
         splits.extend(decode_reader_state(&part.snapshot.reader).map_err(|error| wrong("reader", &error))?);
         let held = decode_committer_state(&part.snapshot.committer);
         committers.push(held.map_err(|error| wrong("committer", &error))?);
-        writers.push(writer_records_held(&part.snapshot.writer).map_err(|error| wrong("writer", &error))?);
+        writers.extend(decode_writer_state(&part.snapshot.writer).map_err(|error| wrong("writer", &error))?);
         if !part.snapshot.coordinated.is_empty() {
             return Err(wrong("coordinated", &"it belongs to its subtask and cannot be dealt"));
         }
@@ -109,14 +113,9 @@ fn deal_vertex(
     let shares = chunks(splits, count).into_iter().zip(chunks(committers, count)).zip(chunks(writers, count));
     let states = shares.zip(0..).map(|(((splits, committers), writers), index)| {
         let held = committers.into_iter().flatten();
-        let mut records = crate::records::RecordRanges::new();
-        for held in &writers {
-            let twice = records.extend(held);
-            debug_assert!(twice.is_none(), "two writers hold {twice:?}");
-        }
         let snapshot = TaskSnapshot {
             reader: if splits.is_empty() { Vec::new() } else { encode_reader_state(&splits) },
-            writer: encode_writer_state(&records),
+            writer: encode_writer_state(&writers),
             committer: encode_committer_state(held),
             coordinated: Vec::new(),
             channels: Vec::new(),

@@ -140,5 +140,5 @@ fn create<S: Sink>(sink: &S, context: &WriterInitContext) -> Ports {
 fn first_transaction(context: &WriterInitContext) -> TransactionName {
     let number = context.restored.unwrap_or_default().next();
     debug_assert!(number.0 >= 1, "Flink counts checkpoints from 1");
-    TransactionName { writer: context.subtask, number }
+    TransactionName::new(context.subtask, number)
 }

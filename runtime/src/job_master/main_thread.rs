@@ -214,6 +214,7 @@ impl MainThread {
             | Timer::FetchDue(_)
             | Timer::StoreTimeout(_)
             | Timer::StoreCallDue(_)
+            | Timer::WriterWake
             | Timer::UserCodeStall
             | Timer::WatermarkReport
             | Timer::AlignmentAnnouncement

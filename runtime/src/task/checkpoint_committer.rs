@@ -138,7 +138,7 @@ impl CheckpointCommitter {
         let round = self.round.take().expect("an answer belongs to a commit");
         let request = self.collector.awaiting_mut(call).expect("the caller looked before");
         let transaction = request.committable.payload.transaction;
-        turn.outbox.emit(EventKind::CommitAnswered { transaction, outcome: outcome(answer) });
+        turn.outbox.emit(EventKind::CommitAnswered { transaction, outcome: outcome(&answer) });
         let payload = &mut request.committable.payload;
         let signal = self.committer.answered(payload, &mut request.retries, answer)?;
         heed(request, signal, self.defects)?;

@@ -216,13 +216,15 @@ impl Task {
         end_of_input: bool,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
-        let PreparedMessages { transaction, records, checkpoint, messages } = prepared;
-        debug_assert!(
-            transaction.number <= checkpoint,
-            "{transaction} exceeds {checkpoint}, which carries it"
-        );
+        let PreparedMessages { transactions, records, checkpoint, messages } = prepared;
         debug_assert_eq!(messages.len() == 1, records.is_empty(), "an empty transaction has no committable");
-        outbox.emit(EventKind::TransactionPrepared { transaction, records: records.clone(), end_of_input });
+        for (transaction, records) in transactions {
+            debug_assert!(
+                transaction.number <= checkpoint,
+                "{transaction} exceeds {checkpoint}, which carries it"
+            );
+            outbox.emit(EventKind::TransactionPrepared { transaction, records, end_of_input });
+        }
         self.user_code.prepared(&records, outbox)?;
         let committer = &mut self.tail.sink_mut().committer;
         messages.into_iter().try_for_each(|message| committer.process(message))

@@ -64,12 +64,12 @@ pub(super) const fn outcome_signalled(signal: &CommitSignal) -> CommitOutcome {
 }
 
 /// What an answer says of a commit. Told as it is, whatever the committer makes of it.
-pub(super) const fn outcome(answer: StoreAnswer) -> CommitOutcome {
+pub(super) const fn outcome(answer: &StoreAnswer) -> CommitOutcome {
     match answer {
         StoreAnswer::Done { before: false } => CommitOutcome::Committed,
         StoreAnswer::Done { before: true } => CommitOutcome::AlreadyCommitted,
         StoreAnswer::Unknown => CommitOutcome::Maybe,
         StoreAnswer::Unavailable => CommitOutcome::RetryLater,
-        StoreAnswer::NotFound | StoreAnswer::Fenced => CommitOutcome::Failed,
+        StoreAnswer::NotFound | StoreAnswer::Fenced | StoreAnswer::File(_) => CommitOutcome::Failed,
     }
 }

@@ -10,7 +10,7 @@ use crate::api::sink::StoreAnswer;
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId};
-use crate::message::{Notice, StoreReply};
+use crate::message::{Notice, StoreReply, Timer};
 
 impl Task {
     /// A checkpoint is complete.
@@ -86,6 +86,20 @@ impl Task {
         // The call was given up and asked again under a new number.
         tracing::debug!(attempt = %self.descriptor.attempt, %call, "late reply dropped");
         Ok(())
+    }
+
+    /// The time that the writer asked for has come.
+    pub(super) fn wake_writer(&mut self, outbox: &mut Outbox) {
+        debug_assert_eq!(self.status, TaskStatus::Running, "a busy thread fires no timer");
+        self.tail.sink_mut().writer.on_processing_time(&mut self.store, outbox);
+        self.set_writer_timer(outbox);
+    }
+
+    pub(super) fn set_writer_timer(&self, outbox: &mut Outbox) {
+        let Tail::Sink(sink) = &self.tail else { return };
+        if let Some(after_ms) = sink.writer.wake_after_ms() {
+            outbox.set_timer(Timer::WriterWake, after_ms * 1_000_000);
+        }
     }
 
     /// A call has had no reply in time.

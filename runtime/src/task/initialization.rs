@@ -68,6 +68,9 @@ impl Task {
         self.status = TaskStatus::OpeningWriter;
         outbox.emit(EventKind::WriterCreated { restored: self.progress.restored() });
         let keep = std::mem::take(&mut self.progress.kept_transactions);
+        if let Some(state) = &self.descriptor.restored {
+            writer.restore(&state.snapshot.writer)?;
+        }
         writer.open(&keep, &mut self.store, outbox);
         if writer.is_idle() { self.start(outbox) } else { Ok(()) }
     }
@@ -84,6 +87,7 @@ impl Task {
             self.start_reader(outbox)?;
         }
         self.status = TaskStatus::Running;
+        self.set_writer_timer(outbox);
         self.tell_state(ExecutionState::Running, outbox);
         Ok(())
     }

@@ -23,9 +23,9 @@ pub const QUEUED_REQUESTS_MAX: usize = 4;
 /// What a settled `prepare_commit` gave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PreparedMessages {
-    /// The transaction that ended, also when nothing is in it.
-    pub transaction: TransactionName,
-    /// All its records.
+    /// The transactions that ended, each with its records; one without records when nothing did.
+    pub transactions: Vec<(TransactionName, RecordRanges)>,
+    /// All their records.
     pub records: RecordRanges,
     /// The checkpoint under which its committables go.
     pub checkpoint: CheckpointId,
@@ -88,6 +88,36 @@ impl SinkWriterOperator {
     #[must_use]
     pub fn is_available(&self) -> bool {
         self.io.len() <= QUEUED_REQUESTS_MAX
+    }
+
+    /// What the clock of the process shows from here on.
+    pub const fn set_processing_time_ms(&mut self, now_ms: u64) {
+        self.io.set_processing_time_ms(now_ms);
+    }
+
+    /// In how many milliseconds the writer wants to be woken; never once its input has ended.
+    #[must_use]
+    pub fn wake_after_ms(&self) -> Option<u64> {
+        let wake_at_ms = self.writer.wake_at_ms().filter(|_| !self.input_ended)?;
+        Some(wake_at_ms.saturating_sub(self.io.processing_time_ms()))
+    }
+
+    /// Wakes the writer, unless its time is still to come.
+    pub fn on_processing_time(&mut self, store: &mut StoreClient, outbox: &mut Outbox) {
+        debug_assert!(self.prepared.is_none(), "the task waits for what is prepared");
+        if self.wake_after_ms() == Some(0) {
+            self.writer.on_processing_time(&mut self.io);
+            self.pump(store, outbox);
+        }
+    }
+
+    /// Restores the writer's state.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn restore(&mut self, state: &[u8]) -> Result<(), TaskError> {
+        debug_assert!(self.is_idle(), "state comes first");
+        Ok(self.writer.restore_state(state)?)
     }
 
     /// Opens the writer; `keep` names what the restored checkpoint holds.
@@ -159,6 +189,11 @@ impl SinkWriterOperator {
         debug_assert!(self.is_idle(), "what is prepared counts only once it is settled");
         let (checkpoint, prepared) = self.prepared.take().expect("prepare_commit ran before");
         let PreparedCommit { transaction, records, committables } = prepared;
+        let mut transactions: Vec<_> =
+            committables.iter().map(|held| (held.payload.transaction, held.records.clone())).collect();
+        if transactions.is_empty() {
+            transactions.push((transaction, RecordRanges::new()));
+        }
         let subtask = self.subtask;
         let summary = CommittableMessage::Summary(CommittableSummary {
             subtask,
@@ -171,7 +206,7 @@ impl SinkWriterOperator {
             CommittableMessage::Committable(CommittableWithLineage { committable, checkpoint, subtask })
         });
         let messages = std::iter::once(summary).chain(committables).collect();
-        PreparedMessages { transaction, records, checkpoint, messages }
+        PreparedMessages { transactions, records, checkpoint, messages }
     }
 
     /// The writer's state.
@@ -221,6 +256,7 @@ impl SinkWriterOperator {
             StoreRequest::AppendIfAbsent { name, .. }
             | StoreRequest::Append { name, .. }
             | StoreRequest::Commit { name } => format!("commit {name} ({call})"),
+            StoreRequest::File(operation) => format!("{} ({call})", operation.sentence()),
         })
     }
 

@@ -188,7 +188,8 @@ impl Process {
         let batch_size_max = 1 + chance::below(u64::from(self.setup.scenario.faults.batch_size_max)) as u32;
         let mut outbox = Outbox::new();
         let actor = &mut self.actors[at];
-        actor.turn(TurnDecision { batch_size_max }, &mut outbox);
+        let processing_time_ms = self.now_ns / 1_000_000;
+        actor.turn(TurnDecision { batch_size_max, processing_time_ms }, &mut outbox);
         let number = actor.number;
         self.perform_turn(number, outbox);
         if self.crashed { Step::Crashed } else { Step::Turned }

@@ -226,6 +226,7 @@ impl Shape {
             | Timer::Heartbeat
             | Timer::ReaderWake
             | Timer::FetchDue(_)
+            | Timer::WriterWake
             | Timer::UserCodeStall
             | Timer::WatermarkReport
             | Timer::AlignmentAnnouncement

@@ -166,7 +166,7 @@ pub(super) mod tests_support {
     }
 
     pub(crate) fn name(subtask: u32, number: u64) -> TransactionName {
-        TransactionName { writer: execution(subtask, 0).subtask_id(), number: CheckpointId(number) }
+        TransactionName::new(execution(subtask, 0).subtask_id(), CheckpointId(number))
     }
 
     pub(crate) fn records(ranges: &[(u64, u64)]) -> Vec<Record> {

@@ -91,8 +91,10 @@ impl TransactionalStore {
             }
             StoreRequest::Prepare { name, writes } => self.prepare(caller.fence(), name, writes, events),
             StoreRequest::Commit { name } => self.commit(caller, name, events),
-            other @ (StoreRequest::AppendIfAbsent { .. } | StoreRequest::Append { .. }) => {
-                panic!("a transactional sink appends nothing by name: {other:?}")
+            other @ (StoreRequest::AppendIfAbsent { .. }
+            | StoreRequest::Append { .. }
+            | StoreRequest::File(_)) => {
+                panic!("a transactional sink appends nothing by name and has no files: {other:?}")
             }
         }
     }
@@ -111,7 +113,7 @@ impl TransactionalStore {
         debug_assert!(keep.iter().all(|name| name.writer.vertex == writer.vertex), "a vertex keeps its own");
         if self.fences.get(&writer).is_some_and(|newest| fence < *newest) {
             // The event names a transaction, and a recovery is about none: number 0 stands for 'all of the writer'.
-            let transaction = TransactionName { writer, number: CheckpointId(0) };
+            let transaction = TransactionName::new(writer, CheckpointId(0));
             events.push(EventKind::StoreRefused { transaction, fence });
             return StoreReply::Fenced;
         }
@@ -253,8 +255,8 @@ impl TransactionalStore {
         lost: impl Fn(&TransactionName, &Work) -> bool,
         events: &mut Vec<EventKind>,
     ) {
-        let first = TransactionName { writer, number: CheckpointId(0) };
-        let last = TransactionName { writer, number: CheckpointId(u64::MAX) };
+        let first = TransactionName::new(writer, CheckpointId(0));
+        let last = TransactionName::new(writer, CheckpointId(u64::MAX));
         for (name, works) in self.work.range_mut(first..=last) {
             debug_assert!(name.writer == writer, "names sort by writer first");
             works.retain(|work| {

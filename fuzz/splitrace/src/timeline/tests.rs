@@ -42,7 +42,7 @@ fn split(index: u32, position: u64, end: u64) -> SplitPosition {
 }
 
 fn transaction(subtask: u32, number: u64) -> TransactionName {
-    TransactionName { writer: attempt(subtask).subtask_id(), number: CheckpointId(number) }
+    TransactionName::new(attempt(subtask).subtask_id(), CheckpointId(number))
 }
 
 fn ranges(parts: &[(u32, u64, u64)]) -> RecordRanges {

@@ -48,6 +48,18 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
         encode_writer_state(&self.0.snapshot_state(checkpoint))
     }
 
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SinkStateError> {
+        self.0.restore_state(decode_writer_state(bytes)?)
+    }
+
+    fn wake_at_ms(&self) -> Option<u64> {
+        self.0.wake_at_ms()
+    }
+
+    fn on_processing_time(&mut self, io: &mut SinkIo) {
+        self.0.on_processing_time(io);
+    }
+
     fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
         self.0.answered(request, answer)
     }

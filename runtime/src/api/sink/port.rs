@@ -57,6 +57,22 @@ pub trait WriterPort: Debug + Send + Sync {
     fn prepare_commit(&mut self, io: &mut SinkIo) -> PreparedCommit;
     /// The writer's state as versioned bytes; no bytes when it has none.
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<u8>;
+    /// Takes over state.
+    ///
+    /// # Errors
+    /// When the bytes cannot be read.
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SinkStateError> {
+        debug_assert!(bytes.is_empty(), "a writer without state restores none");
+        Ok(())
+    }
+    /// When it wants to be woken.
+    fn wake_at_ms(&self) -> Option<u64> {
+        None
+    }
+    /// Wakes it.
+    fn on_processing_time(&mut self, io: &mut SinkIo) {
+        let _ = io;
+    }
     /// Judges an answer.
     fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict;
     /// A copy, for forks.

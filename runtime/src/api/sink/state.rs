@@ -1,6 +1,6 @@
 //! Encodings of sink state: a version byte, then postcard. No bytes at all stand for an empty state.
 //!
-//! What the census reads comes from [`committables_held`] and [`writer_records_held`], which decode the *stored*
+//! What the census reads comes from [`committables_held`] and [`decode_writer_state`], which decode the *stored*
 //! bytes: a serialiser that loses a record is seen.
 
 use super::commit_request::CommitRequestState;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// The version of the committer's state.
 const COMMITTER_STATE_VERSION: u8 = 2;
 /// The version of the writer's state.
-const WRITER_STATE_VERSION: u8 = 1;
+const WRITER_STATE_VERSION: u8 = 2;
 /// Room for most states, so that encoding one allocates once.
 const ENCODED_USUALLY: usize = 64;
 
@@ -104,10 +104,24 @@ pub fn decode_committer_state(bytes: &[u8]) -> Result<Vec<HeldCheckpoint<'static
     decode("committer state", COMMITTER_STATE_VERSION, bytes)
 }
 
-/// Encodes the writer's state: the records that live nowhere but in the writer.
+/// One element of a writer's state: work that no committable names yet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct WriterStateElement {
+    /// The transaction that the work belongs to.
+    pub transaction: TransactionName,
+    /// The records that a checkpoint carries by it.
+    pub records: RecordRanges,
+    /// The version of the writer's serialiser.
+    pub version: u32,
+    /// What the writer needs to go on.
+    #[serde(with = "serde_bytes")]
+    pub bytes: Vec<u8>,
+}
+
+/// Encodes the writer's state.
 #[must_use]
-pub fn encode_writer_state(records: &RecordRanges) -> Vec<u8> {
-    if records.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, records) }
+pub fn encode_writer_state(elements: &[WriterStateElement]) -> Vec<u8> {
+    if elements.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, elements) }
 }
 
 /// The committables that a committer's stored state has still to commit, with the records that each commit makes visible.
@@ -129,13 +143,13 @@ pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRan
         .collect()
 }
 
-/// The records in a writer's stored state.
+/// Decodes the writer's state.
 ///
 /// # Errors
-/// When the bytes cannot be read.
-pub fn writer_records_held(bytes: &[u8]) -> Result<RecordRanges, SinkStateError> {
+/// When the version is unknown or the bytes are damaged.
+pub fn decode_writer_state(bytes: &[u8]) -> Result<Vec<WriterStateElement>, SinkStateError> {
     if bytes.is_empty() {
-        return Ok(RecordRanges::new());
+        return Ok(Vec::new());
     }
     decode("writer state", WRITER_STATE_VERSION, bytes)
 }
@@ -200,23 +214,26 @@ mod tests {
             let bytes = encode_committer_state(held.iter().cloned());
             prop_assert_eq!(decode_committer_state(&bytes).unwrap(), held);
             prop_assert_eq!(committables_held(&bytes).unwrap(), vec![(name, ranges(&spans))]);
-            let writer = encode_writer_state(&ranges(&spans));
-            prop_assert_eq!(writer_records_held(&writer).unwrap(), ranges(&spans));
+            let element = WriterStateElement {
+                transaction: name, records: ranges(&spans), version: 1, bytes: vec![7; spans.len()],
+            };
+            let writer = encode_writer_state(std::slice::from_ref(&element));
+            prop_assert_eq!(decode_writer_state(&writer).unwrap(), vec![element]);
         }
 
         #[test]
         fn damaged_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = committables_held(&bytes);
-            let _ = writer_records_held(&bytes);
+            let _ = decode_writer_state(&bytes);
         }
     }
 
     #[test]
     fn no_bytes_are_an_empty_state_and_unknown_versions_are_named() {
         assert_eq!(committables_held(&[]), Ok(Vec::new()));
-        assert_eq!(writer_records_held(&[]), Ok(RecordRanges::new()));
+        assert_eq!(decode_writer_state(&[]), Ok(Vec::new()));
         let unknown = committables_held(&[9, 0]);
         assert_eq!(unknown, Err(SinkStateError::UnknownVersion { what: "committer state", version: 9 }));
-        assert!(matches!(writer_records_held(&[1, 0, 7]), Err(SinkStateError::Malformed { .. })));
+        assert!(matches!(decode_writer_state(&[2, 0, 7]), Err(SinkStateError::Malformed { .. })));
     }
 }

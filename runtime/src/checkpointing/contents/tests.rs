@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::sink::{
     CommitRequestState, CommittablePayload, HeldCheckpoint, HeldRequest, HeldSubtask, SinkCommittable,
-    encode_committer_state, encode_writer_state,
+    WriterStateElement, encode_committer_state, encode_writer_state,
 };
 use crate::api::source_state::{EnumeratorState, encode_enumerator_state, encode_reader_state};
 use crate::config::*;
@@ -92,7 +92,7 @@ fn ranges(start: u64, end: u64) -> RecordRanges {
 fn checkpoint() -> CompletedCheckpoint {
     let pending = vec![payload(position(2, 80)), payload(position(3, 120))];
     let enumerator = encode_enumerator_state(&EnumeratorState { pending, ..EnumeratorState::default() });
-    let name = TransactionName { writer: subtask(0), number: CheckpointId(3) };
+    let name = TransactionName::new(subtask(0), CheckpointId(3));
     let committable = TwoPhaseCommittable::Append { name, records: Vec::new() };
     let payload_bytes = CommittablePayload {
         transaction: name,
@@ -103,9 +103,10 @@ fn checkpoint() -> CompletedCheckpoint {
     let requests = vec![HeldRequest { retries: 0, state, payload: payload_bytes }];
     let subtasks = vec![HeldSubtask { subtask: SubtaskIndex(0), announced: 1, requests }];
     let held = HeldCheckpoint { checkpoint: CheckpointId(3), number_of_subtasks: 2, subtasks };
+    let work = |records| WriterStateElement { transaction: name, records, version: 1, bytes: Vec::new() };
     let busy = TaskSnapshot {
         reader: encode_reader_state(&[payload(position(0, 7))]),
-        writer: encode_writer_state(&ranges(5, 7)),
+        writer: encode_writer_state(&[work(ranges(5, 7))]),
         committer: encode_committer_state([held].into_iter()),
         coordinated: postcard::to_stdvec(&300_u64).unwrap(),
         channels: encode_channel_state(&vec![(SubtaskIndex(1), vec![overtaken(9)])]),
@@ -126,7 +127,7 @@ fn everything_is_found_where_it_is_held() {
     let contents = decode(&checkpoint(), &config()).unwrap();
     assert_eq!(contents.enumerators, [position(2, 80), position(3, 120)]);
     assert_eq!(contents.readers, [(subtask(0), position(0, 7))]);
-    let name = TransactionName { writer: subtask(0), number: CheckpointId(3) };
+    let name = TransactionName::new(subtask(0), CheckpointId(3));
     assert_eq!(contents.committables, [(name, RecordRanges::new())]);
     assert_eq!(contents.writers, [(subtask(0), ranges(5, 7))]);
     assert_eq!(contents.channels, [(subtask(0), ranges(9, 10))]);

@@ -183,7 +183,10 @@ impl Bench {
     /// One turn.
     pub fn turn(&mut self) {
         let mut outbox = Outbox::new();
-        self.task.turn(TurnDecision { batch_size_max: self.batch_size_max }, &mut outbox);
+        self.task.turn(
+            TurnDecision { batch_size_max: self.batch_size_max, ..TurnDecision::default() },
+            &mut outbox,
+        );
         for output in outbox.drain() {
             if let Some(Effect::Send { message: Message::Store { call, request, .. }, .. }) = &output.effect {
                 self.calls.push_back((*call, request.clone()));
@@ -338,6 +341,7 @@ fn call_line(request: &StoreRequest) -> String {
         StoreRequest::Write { name, index, records } => format!("write {name} {index} {}", records.len()),
         StoreRequest::Prepare { name, writes } => format!("prepare {name} {writes}"),
         StoreRequest::Commit { name } => format!("commit {name}"),
+        StoreRequest::File(operation) => operation.sentence(),
     }
 }
 

@@ -162,7 +162,7 @@ pub(super) fn chain(
     side.save(stored);
     let folder = operation.text("dir")?.to_owned();
     let number = place.restored.unwrap_or_default().next();
-    let transaction = TransactionName { writer: SubtaskId::default(), number };
+    let transaction = TransactionName::new(SubtaskId::default(), number);
     let writer = FileWriterPort { shared, folder, transaction, input_ends: false };
     let mut chain = Chain::new(place, Box::new(writer), restored?, told);
     chain.files = Some(side);

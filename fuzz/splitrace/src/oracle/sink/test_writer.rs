@@ -34,7 +34,7 @@ impl TestWriter {
         values: Vec<String>,
     ) -> Self {
         let number = restored.unwrap_or_default().next();
-        let transaction = TransactionName { writer: SubtaskId::default(), number };
+        let transaction = TransactionName::new(SubtaskId::default(), number);
         Self { shared, transaction, values, input_ends: false }
     }
 
