@@ -73,7 +73,7 @@ use crate::connectors::two_phase_sink;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::exchange::{InputGate, RecordWriter};
-use crate::ids::ActorId;
+use crate::ids::{ActorId, Fence};
 use crate::message::*;
 use chain::{Head, Sink, Tail};
 use std::hash::{Hash, Hasher};
@@ -342,6 +342,7 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     }
     let context = WriterInitContext {
         subtask: attempt.subtask_id(),
+        fence: Fence { leader_epoch: descriptor.leader_epoch, attempt: attempt.attempt },
         parallelism: descriptor.parallelism,
         restored,
         write_buffer_records: config.write_buffer_records,

@@ -27,7 +27,7 @@ pub use state::{
 
 use crate::api::file_io::FileAnswer;
 use crate::config::CommitScript;
-use crate::ids::{CheckpointId, SubtaskId, TransactionName};
+use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
 use crate::records::{Record, RecordRanges};
 use std::collections::VecDeque;
@@ -159,6 +159,8 @@ pub enum WriterVerdict {
 pub struct WriterInitContext {
     /// The parallel instance that writes.
     pub subtask: SubtaskId,
+    /// Which of its executions: newer than all before it.
+    pub fence: Fence,
     /// How many parallel instances write.
     pub parallelism: u32,
     /// The checkpoint that the task restores, if any (FACT 62).
@@ -235,9 +237,10 @@ pub trait SinkWriter: Clone + Debug + Hash + Send + Sync + 'static {
         let _ = io;
     }
 
-    /// Judges the answer to a request of this writer. By default every request is idempotent: it is asked again until
-    /// it is settled, and a fence or an unknown transaction ends the writer.
-    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
+    /// Judges the answer to a request of this writer, and may ask for what follows from it. By default every request is
+    /// idempotent: it is asked again until it is settled, and a fence or an unknown transaction ends the writer.
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
+        let _ = io;
         match answer {
             StoreAnswer::Done { .. } => WriterVerdict::Settled,
             StoreAnswer::Unavailable | StoreAnswer::Unknown => WriterVerdict::AskAgain,
@@ -294,8 +297,14 @@ pub trait Committer: Clone + Debug + Hash + Send + Sync + 'static {
     /// once what becomes of it.
     fn commit(&mut self, request: &mut CommitRequest<Self::Committable>, io: &mut SinkIo);
 
-    /// The answer has come: signal on the request what it means. No signal means committed.
-    fn answered(&mut self, request: &mut CommitRequest<Self::Committable>, answer: StoreAnswer);
+    /// The answer has come: signal on the request what it means; no signal means committed. Or ask for one more store
+    /// request, where Flink's would go on with its dialogue inside the same `commit`: then nothing is signalled yet.
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<Self::Committable>,
+        answer: StoreAnswer,
+        io: &mut SinkIo,
+    );
 }
 
 /// The transaction a request is about, for sentences.

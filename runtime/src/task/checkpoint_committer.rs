@@ -138,9 +138,17 @@ impl CheckpointCommitter {
         let round = self.round.take().expect("an answer belongs to a commit");
         let request = self.collector.awaiting_mut(call).expect("the caller looked before");
         let transaction = request.committable.payload.transaction;
-        turn.outbox.emit(EventKind::CommitAnswered { transaction, outcome: outcome(&answer) });
+        let outcome = outcome(&answer);
         let payload = &mut request.committable.payload;
-        let signal = self.committer.answered(payload, &mut request.retries, answer)?;
+        let mut io = SinkIo::default();
+        let signal = self.committer.answered(payload, &mut request.retries, answer, &mut io)?;
+        let Some(signal) = signal else {
+            let next = io.next_request().expect("without a signal it is one more store request");
+            request.under_way = Some(turn.store.ask(next, None, turn.outbox));
+            self.round = Some(round);
+            return Ok(CommitProgress::Waiting);
+        };
+        turn.outbox.emit(EventKind::CommitAnswered { transaction, outcome });
         heed(request, signal, self.defects)?;
         self.advance(round, turn)
     }

@@ -232,7 +232,7 @@ impl SinkWriterOperator {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         let (call, request) = self.under_way.take().expect("a call is under way");
-        match self.writer.answered(&request, answer) {
+        match self.writer.answered(&request, answer, &mut self.io) {
             WriterVerdict::Settled => self.pump(store, outbox),
             WriterVerdict::AskAgain => {
                 let again = store.ask(request.clone(), None, outbox);

@@ -60,8 +60,8 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
         self.0.on_processing_time(io);
     }
 
-    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
-        self.0.answered(request, answer)
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
+        self.0.answered(request, answer, io)
     }
 
     fn clone_box(&self) -> Box<dyn WriterPort> {
@@ -129,10 +129,17 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
         payload: &mut CommittablePayload,
         retries: &mut u32,
         answer: StoreAnswer,
-    ) -> Result<CommitSignal, SinkStateError> {
+        io: &mut SinkIo,
+    ) -> Result<Option<CommitSignal>, SinkStateError> {
+        debug_assert!(io.is_empty(), "each answer has its own");
         let mut request = self.answered_request(payload, *retries)?;
-        self.committer.answered(&mut request, answer);
-        Ok(signal_of(&request, payload, retries))
+        self.committer.answered(&mut request, answer, io);
+        debug_assert!(io.len() <= 1, "a dialogue is one store request at a time");
+        if io.is_empty() {
+            return Ok(Some(signal_of(&request, payload, retries)));
+        }
+        self.asked = Some(request);
+        Ok(None)
     }
 
     fn records_held(&self, payload: &CommittablePayload) -> Result<RecordRanges, SinkStateError> {

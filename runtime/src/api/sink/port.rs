@@ -73,8 +73,8 @@ pub trait WriterPort: Debug + Send + Sync {
     fn on_processing_time(&mut self, io: &mut SinkIo) {
         let _ = io;
     }
-    /// Judges an answer.
-    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict;
+    /// Judges an answer, and may ask for what follows from it.
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict;
     /// A copy, for forks.
     fn clone_box(&self) -> Box<dyn WriterPort>;
     /// Feeds the whole state into `hasher`.
@@ -112,7 +112,8 @@ pub trait CommitterPort: Debug + Send + Sync {
         io: &mut SinkIo,
     ) -> Result<Option<CommitSignal>, CommitError>;
 
-    /// Signals what the answer means; may replace the payload and raises `retries` at each retry signal.
+    /// Signals what the answer means; may replace the payload and raises `retries` at each retry signal. Or asks for the
+    /// next store request of the same commit, and signals nothing.
     ///
     /// # Errors
     /// When the bytes cannot be read.
@@ -121,7 +122,8 @@ pub trait CommitterPort: Debug + Send + Sync {
         payload: &mut CommittablePayload,
         retries: &mut u32,
         answer: StoreAnswer,
-    ) -> Result<CommitSignal, SinkStateError>;
+        io: &mut SinkIo,
+    ) -> Result<Option<CommitSignal>, SinkStateError>;
 
     /// The records that a commit of this makes visible, read off the bytes.
     ///

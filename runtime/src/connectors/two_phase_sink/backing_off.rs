@@ -29,7 +29,12 @@ impl<C: Committer> Committer for BackingOffCommitter<C> {
         self.right.commit(request, io);
     }
 
-    fn answered(&mut self, request: &mut CommitRequest<C::Committable>, answer: StoreAnswer) {
-        self.right.answered(request, answer);
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<C::Committable>,
+        answer: StoreAnswer,
+        io: &mut SinkIo,
+    ) {
+        self.right.answered(request, answer, io);
     }
 }

@@ -21,7 +21,12 @@ impl Committer for TwoPhaseCommitter {
         });
     }
 
-    fn answered(&mut self, request: &mut CommitRequest<TwoPhaseCommittable>, answer: StoreAnswer) {
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<TwoPhaseCommittable>,
+        answer: StoreAnswer,
+        _io: &mut SinkIo,
+    ) {
         match answer {
             StoreAnswer::Done { before: false } => {}
             StoreAnswer::Done { before: true } => request.signal_already_committed(),

@@ -3,6 +3,7 @@
 use super::{TwoPhaseCommittable, TwoPhaseCommitter};
 use crate::api::sink::{
     CommitRequest, Committer, CommittingSinkWriter, Sink, SinkIo, SinkWriter, StoreAnswer, WriterInitContext,
+    WriterVerdict,
 };
 use crate::ids::TransactionName;
 use crate::message::StoreRequest;
@@ -37,6 +38,10 @@ impl<W: Forgetful> SinkWriter for FinalBatchDropped<W> {
         }
         self.0.flush(end_of_input, io);
     }
+
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
+        self.0.answered(request, answer, io)
+    }
 }
 
 impl<W: Forgetful> CommittingSinkWriter for FinalBatchDropped<W> {
@@ -62,8 +67,13 @@ impl Committer for CommitterNotIdempotent {
         }
     }
 
-    fn answered(&mut self, request: &mut CommitRequest<TwoPhaseCommittable>, answer: StoreAnswer) {
-        self.0.answered(request, answer);
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<TwoPhaseCommittable>,
+        answer: StoreAnswer,
+        io: &mut SinkIo,
+    ) {
+        self.0.answered(request, answer, io);
     }
 }
 

@@ -49,7 +49,12 @@ impl<C: Committer> Committer for ScriptedCommitter<C> {
         }
     }
 
-    fn answered(&mut self, request: &mut CommitRequest<C::Committable>, answer: StoreAnswer) {
-        self.right.answered(request, answer);
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<C::Committable>,
+        answer: StoreAnswer,
+        io: &mut SinkIo,
+    ) {
+        self.right.answered(request, answer, io);
     }
 }

@@ -27,7 +27,8 @@ impl CommitterPort for Obedient {
         _payload: &mut CommittablePayload,
         _retries: &mut u32,
         _answer: StoreAnswer,
-    ) -> Result<CommitSignal, SinkStateError> {
+        _io: &mut SinkIo,
+    ) -> Result<Option<CommitSignal>, SinkStateError> {
         unreachable!("the store is never asked")
     }
 

@@ -96,7 +96,8 @@ impl<T: Told> CommitterPort for ScriptedCommitter<T> {
         _payload: &mut CommittablePayload,
         _retries: &mut u32,
         _answer: StoreAnswer,
-    ) -> Result<CommitSignal, SinkStateError> {
+        _io: &mut SinkIo,
+    ) -> Result<Option<CommitSignal>, SinkStateError> {
         unreachable!("the script signals at once")
     }
 

@@ -357,7 +357,7 @@ impl WriterPort for FileWriterPort {
         postcard::to_stdvec(&buckets).expect("plain data")
     }
 
-    fn answered(&mut self, _request: &StoreRequest, _answer: StoreAnswer) -> WriterVerdict {
+    fn answered(&mut self, _request: &StoreRequest, _answer: StoreAnswer, _io: &mut SinkIo) -> WriterVerdict {
         unreachable!("files are written at once")
     }
 
@@ -406,7 +406,8 @@ impl CommitterPort for FileCommitterPort {
         _payload: &mut CommittablePayload,
         _retries: &mut u32,
         _answer: StoreAnswer,
-    ) -> Result<CommitSignal, SinkStateError> {
+        _io: &mut SinkIo,
+    ) -> Result<Option<CommitSignal>, SinkStateError> {
         unreachable!("files are published at once")
     }
 

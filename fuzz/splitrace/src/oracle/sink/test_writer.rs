@@ -78,7 +78,7 @@ impl WriterPort for TestWriter {
         serde_json::to_vec(&self.values).expect("texts can be written")
     }
 
-    fn answered(&mut self, _request: &StoreRequest, _answer: StoreAnswer) -> WriterVerdict {
+    fn answered(&mut self, _request: &StoreRequest, _answer: StoreAnswer, _io: &mut SinkIo) -> WriterVerdict {
         unreachable!("this writer asks for nothing")
     }
 
