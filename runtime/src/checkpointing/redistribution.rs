@@ -5,8 +5,8 @@
 //! (FACT 52). It is not dealt out one by one, whatever some texts say.
 //!
 //! An element of the reader's state is a split, one of the writer's what it says (a bucket, for a file sink), one of the
-//! committer's is the whole state of an old subtask (FACT 80). A subtask that had finished has no elements. What was refused: to let tasks fetch their share themselves;
-//! then nobody could say where a split went before it was read.
+//! committer's is the whole state of an old subtask (FACT 80). A subtask that had finished has no elements. What was
+//! refused: to let tasks fetch their share themselves; then nobody could say where a split went before it was read.
 
 use crate::api::sink::{
     HeldCheckpoint, SinkStateError, decode_committer_state, decode_writer_state, encode_committer_state,
