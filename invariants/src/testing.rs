@@ -246,6 +246,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         parallelism: 2,
         source,
         task,
+        files: None,
         coordinated: None,
         exchange: None,
     };
@@ -259,6 +260,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         task_managers: 2,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: NANOS_PER_MILLI, timeout_ns: 5 * NANOS_PER_MILLI },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Transactional,
         defects: DefectSet::NONE,
     };

@@ -5,12 +5,14 @@
 mod discovery;
 mod event_time;
 mod exchange;
+mod files;
 mod restart;
 mod script;
 
 pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
+pub use files::{FileReaderConfig, FileSourceConfig};
 pub use restart::RestartConfig;
 pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
@@ -48,6 +50,10 @@ pub struct JobConfig {
     pub slots_per_task_manager: Option<u32>,
     /// How the heartbeats between task managers and the job master run.
     pub heartbeat: HeartbeatConfig,
+    /// How long a job master waits for an answer of the high-availability service before it asks once more: above an
+    /// ordinary delay, and short enough that an outage of the service leaves an outcome unknown.
+    #[serde(default = "default_timeout_ns", skip_serializing_if = "is_default_timeout_ns")]
+    pub high_availability_timeout_ns: u64,
     /// What the sink writes to.
     pub sink: SinkKind,
     /// The planted defects that are switched on; empty in every honest run.
@@ -71,7 +77,19 @@ impl TaskConfig {
     }
 }
 
+const fn default_timeout_ns() -> u64 {
+    JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_default_timeout_ns(timeout_ns: &u64) -> bool {
+    *timeout_ns == JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS
+}
+
 impl JobConfig {
+    /// What [`Self::high_availability_timeout_ns`] is on a simulated network.
+    pub const HIGH_AVAILABILITY_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
+
     /// The longest that anything which this configuration names may take by itself, in nanoseconds.
     #[must_use]
     pub fn longest_delay_ns(&self) -> u64 {
@@ -93,7 +111,8 @@ impl JobConfig {
         let checkpointing = self.checkpointing.iter().flat_map(|checkpointing| {
             [checkpointing.timeout_ns, checkpointing.interval_ns, checkpointing.pause_min_ns]
         });
-        let own = [self.restart.longest_delay_ns(), self.heartbeat.timeout_ns];
+        let own =
+            [self.restart.longest_delay_ns(), self.heartbeat.timeout_ns, self.high_availability_timeout_ns];
         own.into_iter().chain(tasks).chain(checkpointing).max().unwrap_or(0)
     }
 
@@ -124,6 +143,9 @@ pub struct VertexConfig {
     pub parallelism: u32,
     /// How the enumerator cuts and hands out its splits.
     pub source: SourceConfig,
+    /// It reads files, and no numbers: then `source` only says whether it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileSourceConfig>,
     /// What each task does.
     pub task: TaskConfig,
     /// A second coordinated operator in the chain that is no source: its coordinator sends numbered events, its

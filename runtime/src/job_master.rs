@@ -20,5 +20,4 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use leadership::CALL_TIMEOUT_NS;
 pub use main_thread::MainThread;

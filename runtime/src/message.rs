@@ -5,7 +5,7 @@
 
 use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source::{AsyncCallName, UserError};
-use crate::config::{EdgeKind, JobConfig, SinkKind, TaskConfig};
+use crate::config::{EdgeKind, FileReaderConfig, JobConfig, SinkKind, TaskConfig};
 use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
 use crate::ids::*;
@@ -264,6 +264,8 @@ pub struct TaskDescriptor {
     pub parallelism: u32,
     /// Its settings.
     pub config: TaskConfig,
+    /// How the reader reads files; `None` for one that reads numbers.
+    pub files: Option<FileReaderConfig>,
     /// Whether the source ends.
     pub bounded: bool,
     /// Whether readers ask for splits.

@@ -68,6 +68,7 @@ pub use user_code::UserCode;
 use crate::actor::{Actor, Effect, Outbox, TurnDecision};
 use crate::api::sink::WriterInitContext;
 use crate::api::source::ReaderPort;
+use crate::connectors::file_source::file_reader;
 use crate::connectors::range_source::range_reader;
 use crate::connectors::two_phase_sink;
 use crate::defects::{Defect, DefectSet};
@@ -99,10 +100,13 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task that has done nothing yet, with the range reader and the two-phase sink; its first turn initialises it.
+    /// A task that has done nothing yet, with the reader and the sink of its descriptor; its first turn initialises it.
     #[must_use]
     pub fn new(descriptor: TaskDescriptor) -> Self {
-        let reader = range_reader(&descriptor.config, descriptor.pull, descriptor.defects);
+        let reader = match descriptor.files {
+            Some(files) => file_reader(files, &descriptor.config, descriptor.defects),
+            None => range_reader(&descriptor.config, descriptor.pull, descriptor.defects),
+        };
         Self::with_reader(descriptor, reader)
     }
 

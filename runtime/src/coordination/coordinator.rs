@@ -3,6 +3,7 @@
 use super::event_coordinator::EventCoordinator;
 use super::source_coordinator::SourceCoordinator;
 use crate::actor::{Actor, Outbox, TurnDecision};
+use crate::api::file_io::FileAnswer;
 use crate::ids::OperatorUid;
 use crate::message::{CoordinatorMail, SharedJobConfig, Timer};
 use std::collections::VecDeque;
@@ -56,6 +57,13 @@ impl Coordinator {
         debug_assert!(self.worker_is_runnable(), "a turn needs a call");
         if let Role::Source(source) = &mut self.role {
             source.worker_turn(outbox);
+        }
+    }
+
+    /// The outside has answered what the worker asked for.
+    pub fn worker_answered(&mut self, answer: FileAnswer) {
+        if let Role::Source(source) = &mut self.role {
+            source.async_call_answered(answer);
         }
     }
 

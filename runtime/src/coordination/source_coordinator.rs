@@ -27,6 +27,7 @@ use super::split_assignment_tracker::SplitAssignmentTracker;
 use crate::actor::Outbox;
 use crate::api::source::{EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
 use crate::api::source_state;
+use crate::connectors::file_source::file_enumerators;
 use crate::connectors::range_source::range_enumerators;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
@@ -77,7 +78,10 @@ impl SourceCoordinator {
     #[must_use]
     pub fn new(config: &SharedJobConfig, operator: OperatorUid) -> Self {
         let vertex = super::vertex_of(config, operator);
-        let enumerators = range_enumerators(vertex, config.defects);
+        let enumerators = match &vertex.files {
+            Some(files) => file_enumerators(operator, files),
+            None => range_enumerators(vertex, config.defects),
+        };
         Self {
             alignment: WatermarkAlignment::of(config, operator).map(Box::new),
             worker: Worker::new(vertex.source.discovery.map_or(0, |discovery| discovery.look_ns)),

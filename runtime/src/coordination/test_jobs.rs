@@ -36,6 +36,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 alignment: None,
             },
             exchange: None,
+            files: None,
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),
                 event_interval_ns: 1_000_000,
@@ -57,6 +58,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
         task_managers: 1,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 1_000_000_000, timeout_ns: 5_000_000_000 },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Append,
         defects,
     }

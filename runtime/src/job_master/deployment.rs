@@ -172,6 +172,7 @@ impl MainThread {
             job_manager: self.leadership.address(),
             parallelism: self.topology.parallelism(attempt.vertex),
             config: vertex.task,
+            files: vertex.files.as_ref().map(|files| files.reader),
             bounded: vertex.source.bounded,
             pull: vertex.source.policy == AssignmentPolicy::Pull,
             reports_splits: vertex.source.script.reassignment.is_some(),

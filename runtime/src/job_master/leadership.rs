@@ -8,7 +8,6 @@
 
 use super::main_thread::{JobStatus, MainThread};
 use crate::actor::{Effect, Outbox};
-use crate::config::NANOS_PER_MILLI;
 use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId, LeaderEpoch, ProcessAddress};
@@ -18,12 +17,9 @@ use crate::message::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How long a call waits for its answer before it is sent again: above an ordinary delay, and short enough that an outage
-/// of the high-availability service leaves an outcome unknown.
-pub const CALL_TIMEOUT_NS: u64 = 150 * NANOS_PER_MILLI;
 /// How often a call is sent before its outcome counts as unknown.
 pub(super) const CALL_SENDS_MAX: u32 = 2;
-/// The lease is asked for again and again, each time after twice the wait, up to `CALL_TIMEOUT_NS << this`.
+/// The lease is asked for again and again, each time after twice the wait, up to a call's time-out shifted by this.
 const LEASE_BACKOFF_SHIFT_MAX: u32 = 4;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -38,14 +34,18 @@ struct Call {
 pub(super) struct Leadership {
     address: Option<ProcessAddress>,
     epoch: LeaderEpoch,
+    timeout_ns: u64,
     lease_call: Option<CallId>,
     next_call: u64,
     calls: VecDeque<Call>,
 }
 
 impl Leadership {
-    pub(super) const fn new() -> Self {
-        Self { address: None, epoch: LeaderEpoch(0), lease_call: None, next_call: 0, calls: VecDeque::new() }
+    /// Nobody leads yet. A call waits so long for its answer before it is sent again, in nanoseconds.
+    pub(super) const fn new(timeout_ns: u64) -> Self {
+        debug_assert!(timeout_ns > 0, "an answer takes time");
+        let epoch = LeaderEpoch(0);
+        Self { address: None, epoch, timeout_ns, lease_call: None, next_call: 0, calls: VecDeque::new() }
     }
 
     /// The epoch of this term; 0 before there is a lease.
@@ -90,7 +90,7 @@ impl Leadership {
         self.lease_call = Some(call);
         send(self.epoch, call, HighAvailabilityRequest::AcquireLease, out);
         let shift = u32::try_from(call.0).unwrap_or(u32::MAX).min(LEASE_BACKOFF_SHIFT_MAX);
-        out.set_timer(Timer::HighAvailabilityTimeout(call), CALL_TIMEOUT_NS << shift);
+        out.set_timer(Timer::HighAvailabilityTimeout(call), self.timeout_ns << shift);
     }
 
     fn send_front(&mut self, out: &mut Outbox) {
@@ -99,7 +99,7 @@ impl Leadership {
         call.sends += 1;
         debug_assert!(call.sends <= CALL_SENDS_MAX, "{} is sent too often", call.id);
         send(epoch, call.id, call.request.clone(), out);
-        out.set_timer(Timer::HighAvailabilityTimeout(call.id), CALL_TIMEOUT_NS);
+        out.set_timer(Timer::HighAvailabilityTimeout(call.id), self.timeout_ns);
     }
 
     /// Takes the oldest call out when this is its answer, and sends the next one.

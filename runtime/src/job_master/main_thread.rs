@@ -77,7 +77,7 @@ impl MainThread {
         Self {
             mailbox: VecDeque::new(),
             status: JobStatus::Idle,
-            leadership: Leadership::new(),
+            leadership: Leadership::new(config.high_availability_timeout_ns),
             graph: ExecutionGraph::new(&topology),
             topology,
             task_managers: TaskManagers::new(config.heartbeat),

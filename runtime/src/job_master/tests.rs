@@ -50,6 +50,7 @@ fn config() -> JobConfig {
                 event_time: EventTime::NUMBER,
                 alignment: None,
             },
+            files: None,
             coordinated: None,
             exchange: None,
         }],
@@ -68,6 +69,7 @@ fn config() -> JobConfig {
         task_managers: 2,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 100, timeout_ns: 300 },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Append,
         defects: DefectSet::NONE,
     }

@@ -3,6 +3,7 @@
 use super::split_fetcher::FetcherContext;
 use super::split_fetcher_manager::SplitFetcherManager;
 use super::split_reader::{RecordsBySplits, SplitReader};
+use crate::api::file_io::FileAnswer;
 use crate::api::source::{
     FetchingNote, InputStatus, PauseError, ReaderContext, SourceReader, SourceSplit, UserError,
 };
@@ -188,6 +189,10 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReader for SourceReaderBa
 
     fn fetch_due(&mut self, fetcher: FetcherNumber) {
         self.manager.fetch_due(fetcher);
+    }
+
+    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+        self.manager.fetch_answered(fetcher, answer);
     }
 
     fn close(&mut self) {

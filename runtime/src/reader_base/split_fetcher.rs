@@ -9,6 +9,7 @@
 
 use super::hand_over_queue::{HandOverQueue, PutOutcome};
 use super::split_reader::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::{FetcherNumber, SplitId};
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ use std::collections::VecDeque;
 pub struct FetcherContext {
     /// Set the fetcher's timer to fire after so many nanoseconds.
     pub wake_after_ns: Option<u64>,
+    /// Carry this out for the fetch; its answer goes to [`SplitFetcher::fetch_answered`].
+    pub asks: Option<FileOperation>,
     /// A fetch came back with so many records; they are in hand.
     pub fetched: Option<u32>,
     /// The batch in hand went into the queue, which then held so many.
@@ -47,7 +50,7 @@ pub enum FetcherTask<S> {
 enum Stage {
     /// About to take a task, or to fetch; with neither it waits.
     BetweenTasks,
-    /// In a fetch that blocks; `due` when it is to be called again.
+    /// In a fetch that blocks or waits for an answer; `due` when it is to be called again.
     Fetching { due: bool },
     /// With a batch in hand that was not put yet.
     Putting,
@@ -160,6 +163,12 @@ impl<R: SplitReader> SplitFetcher<R> {
         }
     }
 
+    /// The answer to what a fetch asked for.
+    pub fn fetch_answered(&mut self, answer: FileAnswer) {
+        self.reader.answered(answer);
+        self.fetch_due();
+    }
+
     /// Ends it, in the middle of a fetch too.
     pub fn shut_down(&mut self, queue: &mut HandOverQueue<RecordsBySplits>) {
         self.closed = true;
@@ -231,6 +240,11 @@ impl<R: SplitReader> SplitFetcher<R> {
                 debug_assert!(!self.woken, "a reader that was woken up comes back");
                 self.stage = Stage::Fetching { due: false };
                 context.wake_after_ns = for_ns;
+            }
+            Fetch::Asks(operation) => {
+                debug_assert!(!self.woken, "a reader that was woken up comes back");
+                self.stage = Stage::Fetching { due: false };
+                context.asks = Some(operation);
             }
             Fetch::Records(records) => {
                 context.fetched = Some(records.record_count() as u32);

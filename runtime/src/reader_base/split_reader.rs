@@ -1,5 +1,6 @@
 //! What a connector author writes for a fetcher: blocking reads, as a state machine that says how long it blocks.
 
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::SplitId;
 use crate::records::Record;
@@ -70,6 +71,9 @@ pub enum Fetch {
         /// Nanoseconds; `None` blocks until it is woken up.
         for_ns: Option<u64>,
     },
+    /// It waits for the answer to this operation, which goes to [`SplitReader::answered`]. It is called again then, or when
+    /// the reader was woken up; the answer comes in either case.
+    Asks(FileOperation),
 }
 
 /// A change of what a split reader reads.
@@ -98,6 +102,11 @@ pub trait SplitReader: Clone + Debug + Hash + Send + Sync + 'static {
     /// # Errors
     /// Any failure; it ends the fetcher and then the task.
     fn handle_splits_changes(&mut self, change: SplitsChange<Self::Split>) -> Result<(), UserError>;
+
+    /// The answer to what a fetch asked for. Only readers that ask are told any.
+    fn answered(&mut self, answer: FileAnswer) {
+        debug_assert!(false, "nothing was asked for: {answer:?}");
+    }
 
     /// The blocked fetch is to come back at once, with what it has or with nothing.
     fn wake_up(&mut self);

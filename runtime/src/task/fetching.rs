@@ -2,6 +2,7 @@
 
 use super::Task;
 use crate::actor::{Effect, Outbox, TurnDecision};
+use crate::api::file_io::FileAnswer;
 use crate::api::source::FetchingNote;
 use crate::event::EventKind;
 use crate::ids::FetcherNumber;
@@ -30,6 +31,9 @@ impl Task {
         if let Some(after_ns) = context.wake_after_ns {
             outbox.set_timer(Timer::FetchDue(fetcher), after_ns);
         }
+        if let Some(operation) = context.asks {
+            outbox.effect(Effect::AskFile(operation));
+        }
         if let Some(error) = context.ended {
             let cause = error.map(|error| error.to_string());
             outbox.effect_with(Effect::EndFetcher, EventKind::FetcherEnded { cause });
@@ -39,6 +43,11 @@ impl Task {
     /// The time is over for which a fetcher's fetch blocks.
     pub fn fetch_due(&mut self, fetcher: FetcherNumber) {
         self.head.source_mut().reader_mut().fetch_due(fetcher);
+    }
+
+    /// The answer to what a fetcher's fetch asked for.
+    pub fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+        self.head.source_mut().reader_mut().fetch_answered(fetcher, answer);
     }
 
     /// What happened between the reader and its fetchers in the task's turn.

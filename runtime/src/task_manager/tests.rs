@@ -38,6 +38,7 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
         },
         bounded: true,
         pull: true,
+        files: None,
         reports_splits: false,
         checkpointing: true,
         final_checkpoint: true,

@@ -109,6 +109,7 @@ impl Scenario {
                 task_managers: 2,
                 slots_per_task_manager: None,
                 heartbeat: HeartbeatConfig { interval_ns: 2 * SECOND_NS, timeout_ns: 10 * SECOND_NS },
+                high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
                 sink: SinkKind::Append,
                 defects: mode.defects(),
             },
@@ -172,6 +173,7 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             event_time,
             alignment,
         },
+        files: None,
         coordinated: None,
         exchange: (options.shuffle || options.unaligned).then_some(ExchangeConfig {
             edge: EdgeKind::Rebalance,

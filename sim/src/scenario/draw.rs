@@ -243,6 +243,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         task_managers: 1 + drawer.below(Property::TaskManagers, 3) as u32,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
         defects: DefectSet::NONE,
     }
@@ -390,6 +391,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             event_time: EventTime::NUMBER,
             alignment: None,
         },
+        files: None,
         coordinated: coordinated.then(|| CoordinatedConfig {
             operator: OperatorUid(100 + index as u16),
             event_interval_ns: 7 * NANOS_PER_MILLI,

@@ -4,7 +4,6 @@ use super::Scenario;
 use super::place::line_of;
 use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
-use splitrace_runtime::job_master::CALL_TIMEOUT_NS;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -162,9 +161,10 @@ impl Scenario {
     /// A call to an outside system must be able to come back before whoever made it gives it up.
     fn validate_calls(&self) -> Result<(), ScenarioError> {
         let call_ns = self.network.trip_ns().saturating_mul(2).saturating_add(self.network.service_jitter_ns);
-        if call_ns > CALL_TIMEOUT_NS {
+        let timeout_ns = self.job.high_availability_timeout_ns;
+        if call_ns > timeout_ns {
             let message = format!(
-                "a call there and back may take {call_ns} ns, and a job master gives one up after {CALL_TIMEOUT_NS} ns: \
+                "a call there and back may take {call_ns} ns, and a job master gives one up after {timeout_ns} ns: \
                  nobody would lead the job"
             );
             return Err(ScenarioError::value("network", &message));
@@ -272,6 +272,9 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
     if !(1..=64).contains(&vertex.parallelism) {
         return wrong("job.vertices.parallelism", "it lies between 1 and 64");
+    }
+    if vertex.files.is_some() {
+        return wrong("job.vertices.files", "scenarios read numbers; files are read by 'splitrace job run'");
     }
     if vertex.source.split_count == 0 {
         let message =

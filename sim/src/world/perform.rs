@@ -121,6 +121,7 @@ impl World {
             Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
             Effect::StartFetcher(fetcher) => self.start_fetcher(slot, fetcher, choices),
             Effect::EndFetcher => self.remove_actor(slot),
+            Effect::AskFile(operation) => unreachable!("no scenario reads files: {operation:?}"),
             Effect::EndTerm => self.end_term(process, choices),
         }
     }

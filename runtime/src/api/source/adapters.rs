@@ -9,6 +9,7 @@ use super::ports::{
     AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, InputStatus, PauseError,
     ReaderContext, ReaderPort, UserError,
 };
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source_state::{self, EnumeratorState, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -120,6 +121,10 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
 
     fn fetch_due(&mut self, fetcher: FetcherNumber) {
         self.reader.fetch_due(fetcher);
+    }
+
+    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+        self.reader.fetch_answered(fetcher, answer);
     }
 
     fn close(&mut self) {
@@ -314,6 +319,14 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
 
     fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
         self.enumerator.run_async(call)
+    }
+
+    fn ask_async(&mut self, call: AsyncCallName) -> Option<FileOperation> {
+        self.enumerator.ask_async(call)
+    }
+
+    fn async_answered(&mut self, call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+        self.enumerator.async_answered(call, answer)
     }
 
     fn handle_async_result(

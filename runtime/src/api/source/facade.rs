@@ -5,6 +5,7 @@
 //! can find the splits in it (see [`source_state`](crate::api::source_state)).
 
 use super::ports::{AsyncCall, AsyncCallName, InputStatus, PauseError, ReaderContext, UserError};
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source_state::{self, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -283,6 +284,20 @@ pub trait SplitEnumerator: Clone + Debug + Hash + Send + Sync + 'static {
         Ok(Vec::new())
     }
 
+    /// What the worker is to ask the outside for before it runs the call; nothing unless implemented. Where it asks,
+    /// [`Self::async_answered`] comes in place of [`Self::run_async`].
+    fn ask_async(&mut self, _call: AsyncCallName) -> Option<FileOperation> {
+        None
+    }
+
+    /// Makes a result of the answer that the worker got.
+    ///
+    /// # Errors
+    /// Any failure; it is handed to [`Self::handle_async_result`].
+    fn async_answered(&mut self, _call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+        Err(UserError::new(format!("nothing was asked for, and this was the answer: {answer:?}")))
+    }
+
     /// What a worker found; ignored unless implemented.
     ///
     /// # Errors
@@ -367,6 +382,9 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
 
     /// The time is over for which a fetcher's fetch blocks.
     fn fetch_due(&mut self, _fetcher: FetcherNumber) {}
+
+    /// The answer to what a fetcher's fetch asked for.
+    fn fetch_answered(&mut self, _fetcher: FetcherNumber, _answer: FileAnswer) {}
 
     /// The task ends; nothing to do unless implemented.
     fn close(&mut self) {}

@@ -59,6 +59,7 @@ fn config() -> JobConfig {
             parallelism: 2,
             source,
             task,
+            files: None,
             coordinated,
             exchange: None,
         }],
@@ -68,6 +69,7 @@ fn config() -> JobConfig {
         task_managers: 1,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Append,
         defects: DefectSet::NONE,
     }

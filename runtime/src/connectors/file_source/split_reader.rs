@@ -11,6 +11,8 @@ const FRAME_HEAD: usize = 4;
 pub struct FileRecord {
     /// Where it begins in its file.
     pub offset: u64,
+    /// The byte behind it, where the next one begins.
+    pub end: u64,
     /// Its bytes, without what ends or begins it.
     pub bytes: Vec<u8>,
 }
@@ -45,8 +47,9 @@ pub struct FileSplitReader {
     split: FileSourceSplit,
     format: RecordFormat,
     chunk: u64,
-    /// What was read and not cut into records yet; it begins at byte `from`.
+    /// What was read; `cut` bytes of it were cut into records, and the rest begins at byte `from`.
     buffer: Vec<u8>,
+    cut: usize,
     from: u64,
     /// The file ends behind the buffer.
     at_end_of_file: bool,
@@ -64,13 +67,13 @@ impl FileSplitReader {
         let is_inside = split.offset > 0 && split.position == split.offset;
         let passes_over = is_inside && format == RecordFormat::TextLines;
         let from = split.position - u64::from(passes_over);
-        Self { split, format, chunk, buffer: Vec::new(), from, at_end_of_file: false, passes_over }
+        Self { split, format, chunk, buffer: Vec::new(), cut: 0, from, at_end_of_file: false, passes_over }
     }
 
     /// What to ask for next; nothing once all is read.
     #[must_use]
     pub fn next_operation(&self) -> Option<FileOperation> {
-        let at = self.from + self.buffer.len() as u64;
+        let at = self.from + self.rest().len() as u64;
         let wants = !self.at_end_of_file && !self.is_behind_end();
         wants.then(|| FileOperation::Read { path: self.split.path.clone(), at, length: self.chunk })
     }
@@ -84,6 +87,7 @@ impl FileSplitReader {
         match answer {
             FileAnswer::Bytes(bytes) => {
                 self.at_end_of_file = (bytes.len() as u64) < self.chunk;
+                self.buffer.drain(..std::mem::take(&mut self.cut));
                 self.buffer.extend_from_slice(&bytes);
                 self.pass_over();
                 Ok(())
@@ -107,7 +111,7 @@ impl FileSplitReader {
             RecordFormat::Frames => self.frame()?,
         };
         let Some((bytes, taken)) = found else { return Ok(None) };
-        let record = FileRecord { offset: self.from, bytes };
+        let record = FileRecord { offset: self.from, end: self.from + taken as u64, bytes };
         self.advance(taken);
         Ok(Some(record))
     }
@@ -122,7 +126,12 @@ impl FileSplitReader {
     /// Whether every record of it was handed on.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.is_behind_end() || (self.at_end_of_file && self.buffer.is_empty())
+        self.is_behind_end() || (self.at_end_of_file && self.rest().is_empty())
+    }
+
+    /// What was read and is not cut yet.
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.cut..]
     }
 
     const fn is_behind_end(&self) -> bool {
@@ -131,20 +140,22 @@ impl FileSplitReader {
 
     /// A line that ends in the buffer, or the last one of a file, and how many bytes it takes.
     fn line(&self) -> Option<(Vec<u8>, usize)> {
-        let (line, taken) = match self.buffer.iter().position(|byte| *byte == b'\n') {
-            Some(length) => (&self.buffer[..length], length + 1),
-            None if self.at_end_of_file && !self.buffer.is_empty() => (&self.buffer[..], self.buffer.len()),
+        let rest = self.rest();
+        let (line, taken) = match rest.iter().position(|byte| *byte == b'\n') {
+            Some(length) => (&rest[..length], length + 1),
+            None if self.at_end_of_file && !rest.is_empty() => (rest, rest.len()),
             None => return None,
         };
         Some((line.strip_suffix(b"\r").unwrap_or(line).to_vec(), taken))
     }
 
     fn frame(&self) -> Result<Option<(Vec<u8>, usize)>, FileSourceError> {
-        let head = self.buffer.first_chunk::<FRAME_HEAD>();
+        let rest = self.rest();
+        let head = rest.first_chunk::<FRAME_HEAD>();
         let length = head.map(|head| FRAME_HEAD + u32::from_le_bytes(*head) as usize);
-        match length.and_then(|length| self.buffer.get(FRAME_HEAD..length)) {
+        match length.and_then(|length| rest.get(FRAME_HEAD..length)) {
             Some(bytes) => Ok(Some((bytes.to_vec(), FRAME_HEAD + bytes.len()))),
-            None if self.at_end_of_file && !self.buffer.is_empty() => {
+            None if self.at_end_of_file && !rest.is_empty() => {
                 Err(FileSourceError::TornFrame { path: self.split.path.clone(), offset: self.from })
             }
             None => Ok(None),
@@ -156,20 +167,20 @@ impl FileSplitReader {
         if !self.passes_over {
             return;
         }
-        match self.buffer.iter().position(|byte| *byte == b'\n') {
+        match self.rest().iter().position(|byte| *byte == b'\n') {
             Some(at) => {
                 self.passes_over = false;
                 self.advance(at + 1);
             }
-            None => self.advance(self.buffer.len()),
+            None => self.advance(self.rest().len()),
         }
         // A line that reaches beyond the split leaves nothing of it.
         self.passes_over &= !self.at_end_of_file && self.from < self.split.end();
     }
 
     fn advance(&mut self, taken: usize) {
-        debug_assert!(taken <= self.buffer.len());
-        self.buffer.drain(..taken);
+        debug_assert!(taken <= self.rest().len());
+        self.cut += taken;
         self.from += taken as u64;
     }
 }

@@ -174,6 +174,7 @@ fn the_range_split_reader_reads_its_splits_in_turns_and_comes_back_when_woken() 
     let mut offsets = Vec::new();
     let mut fetch = |reader: &mut RangeSplitReader| match reader.fetch(2).unwrap() {
         Fetch::Blocked { for_ns } => format!("blocked {for_ns:?}"),
+        Fetch::Asks(operation) => panic!("it reads no file: {operation:?}"),
         Fetch::Records(mut batch) => {
             offsets.clear();
             let finished = batch.finished().to_vec();

@@ -126,6 +126,7 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
         },
         bounded: true,
         pull: true,
+        files: None,
         reports_splits: false,
         checkpointing: true,
         final_checkpoint: true,

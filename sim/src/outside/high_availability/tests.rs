@@ -16,6 +16,7 @@ fn service() -> HighAvailability {
         task_managers: 1,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 1, timeout_ns: 5 },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Append,
         defects: DefectSet::NONE,
     };

@@ -49,6 +49,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 event_time: EventTime::NUMBER,
                 alignment: None,
             },
+            files: None,
             coordinated: None,
             exchange: None,
         }],
@@ -67,6 +68,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
         task_managers: 1,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: SECOND_NS, timeout_ns: SECOND_NS },
+        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: SinkKind::Append,
         defects: Profile::Flink.quirks(),
     }
