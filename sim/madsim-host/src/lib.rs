@@ -1,8 +1,8 @@
 //! The protocol as madsim nodes: the second host of the same role modules.
 //!
 //! The simulated world of `splitrace-sim` is where bugs are searched; this host is the proof that the roles do not lean on
-//! it. Here each process is a node with one async task that owns its actors, its session and its timers, and frames cross
-//! a network that somebody else wrote, as bytes. madsim kills nodes and clogs links; the same checkers judge.
+//! it. Here each process is a node with one async task that owns it (`splitrace-node` has its code), and frames cross a
+//! network that somebody else wrote, as bytes. madsim kills nodes and clogs links; the same checkers judge.
 //!
 //! What this host cannot do, because madsim cannot: double a frame, record and replay a schedule, shrink. What it must
 //! not do, because madsim punishes it: receive inside a `select!` (a cancelled receive loses its datagram; receiving has
@@ -16,8 +16,6 @@ compile_error!(
 );
 
 #[cfg(madsim)]
-mod actors;
-#[cfg(madsim)]
 mod chance;
 #[cfg(madsim)]
 mod court;
@@ -28,13 +26,9 @@ mod inbox;
 #[cfg(madsim)]
 mod node;
 #[cfg(madsim)]
-mod perform;
-#[cfg(madsim)]
-mod process;
+mod place;
 #[cfg(madsim)]
 mod run;
-#[cfg(madsim)]
-mod timers;
 
 #[cfg(madsim)]
 pub use run::{Exhibit, run_seed, scenario_of};

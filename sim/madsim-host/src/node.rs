@@ -3,11 +3,13 @@
 //! madsim sleeps at least 1 ms of virtual time around every send and every receive, so a node has several receivers, and
 //! each send a task of its own: a frame then takes a little longer and none waits for another.
 
-use crate::court::Setup;
+use crate::court::{Setup, index_of};
 use crate::inbox::Inbox;
-use crate::process::{Process, Step};
+use crate::place::{Place, outside_of};
 use madsim::net::Endpoint;
 use madsim::time::TimeHandle;
+use splitrace_node::{Process, Step};
+use splitrace_runtime::session::{Frame, SessionConfig};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::Poll;
@@ -38,20 +40,20 @@ pub(crate) async fn live(setup: Arc<Setup>, index: usize) {
     for _ in 0..RECEIVER_COUNT {
         madsim::task::spawn(receive(endpoint.clone(), inbox.clone()));
     }
-    let mut process = Process::begin(Arc::clone(&setup), index, now_ns());
+    let mut process = begin(&setup, index);
     loop {
-        if !setup.court().may_act(index, process.address) {
+        if !setup.court().may_act(index, process.address()) {
             // A killed node's task may be polled once more before it is dropped.
             return;
         }
-        process.now_ns = now_ns();
+        process.set_time(now_ns());
         while let Some(datagram) = inbox.take() {
-            process.datagram_arrives(&datagram);
+            process.frame_arrives(postcard::from_bytes(&datagram).expect("nodes send nothing but frames"));
         }
         process.fire_timers();
-        let step = if process.crashed { Step::Crashed } else { process.take_turn() };
-        for (receiver, datagram) in process.take_datagrams() {
-            madsim::task::spawn(send(endpoint.clone(), receiver, datagram));
+        let step = if process.is_crashed() { Step::Crashed } else { process.take_turn() };
+        for frame in process.take_frames() {
+            madsim::task::spawn(send(endpoint.clone(), frame));
         }
         match step {
             Step::Crashed => {
@@ -59,19 +61,27 @@ pub(crate) async fn live(setup: Arc<Setup>, index: usize) {
                 return;
             }
             Step::Turned => yield_once().await,
-            Step::Idle => idle(&setup, &process, &inbox).await,
+            Step::Idle => idle(&setup, index, &process, &inbox).await,
         }
     }
 }
 
+fn begin(setup: &Arc<Setup>, index: usize) -> Process<Place> {
+    let network = setup.scenario.network;
+    let session = SessionConfig { resend_after_ns: network.resend_after_ns, resend_max: network.resend_max };
+    let place = Place { setup: Arc::clone(setup), index };
+    Process::begin(place, Arc::clone(&setup.job), session, outside_of(setup, index), now_ns())
+}
+
 /// Waits for a datagram or the next timer.
-async fn idle(setup: &Setup, process: &Process, inbox: &Inbox) {
-    if setup.court().looks_stuck(process.now_ns) {
-        setup.court().note_waiting(process.index, process.waiting());
+async fn idle(setup: &Setup, index: usize, process: &Process<Place>, inbox: &Inbox) {
+    let now_ns = now_ns();
+    if setup.court().looks_stuck(now_ns) {
+        setup.court().note_waiting(index, process.waiting());
     }
-    let wait = process.timers.next_due_ns().map_or(IDLE_WAIT, |due_ns| {
-        Duration::from_nanos(due_ns.saturating_sub(process.now_ns)).min(IDLE_WAIT)
-    });
+    let wait = process
+        .next_due_ns()
+        .map_or(IDLE_WAIT, |due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(IDLE_WAIT));
     // Whichever it was, the next round sees it: cancelling this wait loses nothing.
     let _ = madsim::time::timeout(wait, inbox.filled()).await;
 }
@@ -83,8 +93,9 @@ async fn receive(endpoint: Endpoint, inbox: Inbox) {
     }
 }
 
-async fn send(endpoint: Endpoint, receiver: usize, datagram: Vec<u8>) {
-    let receiver = SocketAddr::new(address_of(receiver), PORT);
+async fn send(endpoint: Endpoint, frame: Frame) {
+    let receiver = SocketAddr::new(address_of(index_of(frame.to.process)), PORT);
+    let datagram = postcard::to_stdvec(&frame).expect("every frame serialises");
     // A datagram gives no promise; the session sends again what stays unanswered.
     let _ = endpoint.send_to_raw(receiver, TAG, Box::new(datagram)).await;
 }

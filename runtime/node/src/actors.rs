@@ -1,7 +1,8 @@
 //! The actors of a process behind one face.
 
-use crate::chance;
+use crate::host::Scheduler;
 use splitrace_runtime::actor::{Actor, Outbox, TurnDecision};
+use splitrace_runtime::api::file_io::FileAnswer;
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::ids::{ActorId, FetcherNumber, LeaderEpoch};
 use splitrace_runtime::job_master::MainThread;
@@ -11,7 +12,7 @@ use splitrace_runtime::task_manager::TaskManagerEndpoint;
 
 /// The state machine of an actor.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub enum Body {
     Main(Box<MainThread>),
     Coordinator(Box<Coordinator>),
     TaskManager(Box<TaskManagerEndpoint>),
@@ -20,7 +21,7 @@ pub(crate) enum Body {
 
 /// One actor of a process.
 #[derive(Debug)]
-pub(crate) struct Hosted {
+pub struct Hosted {
     /// Counts the actors of this life of the process: two executions of different epochs may bear one name.
     pub number: u64,
     /// Who.
@@ -84,15 +85,14 @@ impl Hosted {
     }
 
     /// Handles one input.
-    pub fn turn(&mut self, decision: TurnDecision, outbox: &mut Outbox) {
+    pub fn turn(&mut self, decision: TurnDecision, scheduler: &mut dyn Scheduler, outbox: &mut Outbox) {
         debug_assert!(self.is_runnable(), "a turn has something to do");
         let fetchers = self.runnable_fetchers();
         self.fetching = None;
         match &mut self.body {
             Body::Task(actor) if !fetchers.is_empty() => {
-                let own = u64::from(actor.is_runnable());
-                let drawn = chance::below(fetchers.len() as u64 + own) as usize;
-                match fetchers.get(drawn) {
+                let own = usize::from(actor.is_runnable());
+                match fetchers.get(scheduler.pick(fetchers.len() + own)) {
                     Some(fetcher) => {
                         self.fetching = Some(*fetcher);
                         actor.fetcher_turn(*fetcher, decision, outbox);
@@ -106,6 +106,15 @@ impl Hosted {
             Body::Coordinator(actor) => actor.turn(decision, outbox),
             Body::TaskManager(actor) => actor.turn(decision, outbox),
             Body::Task(actor) => actor.turn(decision, outbox),
+        }
+    }
+
+    /// The answer to what the thread asked for whose turn it was.
+    pub fn answered(&mut self, answer: FileAnswer) {
+        match (&mut self.body, self.fetching) {
+            (Body::Task(task), Some(fetcher)) => task.fetch_answered(fetcher, answer),
+            (Body::Coordinator(coordinator), None) => coordinator.worker_answered(answer),
+            _ => unreachable!("only fetchers and workers ask for files, not {}", self.id),
         }
     }
 

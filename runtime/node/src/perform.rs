@@ -1,31 +1,27 @@
 //! Performing what a turn, a session or an outside system wants done.
 
 use crate::actors::Body;
-use crate::chance;
-use crate::process::{Call, Outside, Process};
+use crate::host::Host;
+use crate::process::{Call, Process};
 use crate::timers::TimerOwner;
 use splitrace_runtime::actor::{Effect, Outbox};
-use splitrace_runtime::event::{EventKind, FaultKind};
+use splitrace_runtime::event::EventKind;
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessAddress};
 use splitrace_runtime::message::{DeliveryToken, Mail, MainMail, Message, Stream};
 use splitrace_runtime::session::SessionOutput;
 use splitrace_runtime::task::Task;
-use splitrace_sim::outside::OutsideDecision;
 
-impl Process {
+impl<H: Host> Process<H> {
     /// Performs the outputs of an actor's turn in order, until the end, a cut, or the actor's own end.
     pub(crate) fn perform_turn(&mut self, number: u64, mut outbox: Outbox) {
         debug_assert!(!self.crashed, "the dead do nothing");
-        let armed = self.setup.court().is_crash_armed(self.index);
-        if armed {
-            self.cut(&mut outbox);
-        }
+        let dies = self.host.dies_in(&mut outbox, self.now_ns);
         let life = self.address;
         for output in outbox.drain() {
             let Some(at) = self.actors.iter().position(|actor| actor.number == number) else { break };
             if let Some(event) = output.event {
                 let (id, epoch) = (self.actors[at].speaker(), self.actors[at].epoch());
-                self.tell(id, epoch, event);
+                self.host.tell(id, epoch, event, self.now_ns);
             }
             if let Some(effect) = output.effect {
                 self.perform(number, effect);
@@ -35,21 +31,7 @@ impl Process {
                 break;
             }
         }
-        self.crashed = armed;
-    }
-
-    /// A crash falls into this step: the first few outputs happen, the rest never.
-    fn cut(&mut self, outbox: &mut Outbox) {
-        let count = outbox.outputs().len() as u64;
-        let kept = chance::below(count + 1);
-        outbox.cut(kept as usize);
-        if kept < count {
-            self.setup.court().tell_fault(FaultKind::OutboxCut, self.now_ns);
-        }
-    }
-
-    fn tell(&self, actor: ActorId, epoch: LeaderEpoch, kind: EventKind) {
-        self.setup.court().tell(self.index, actor, epoch, kind, self.now_ns);
+        self.crashed = dies;
     }
 
     fn perform(&mut self, number: u64, effect: Effect) {
@@ -72,6 +54,12 @@ impl Process {
             }
             Effect::StopTask(attempt) => self.stop_task(attempt),
             Effect::StartFetcher(_) | Effect::EndFetcher => self.perform_for_fetcher(number, &effect),
+            Effect::AskFile(operation) => {
+                let answer = self.host.carry_out(&operation);
+                if let Some(actor) = self.actors.iter_mut().find(|actor| actor.number == number) {
+                    actor.answered(answer);
+                }
+            }
             Effect::EndTerm => self.begin_again(),
         }
     }
@@ -94,7 +82,7 @@ impl Process {
             }
             return;
         }
-        let emitted = self.setup.court().events_emitted(self.index);
+        let emitted = self.host.events_told();
         let mut output = SessionOutput::default();
         self.session.send(to, stream, message, token, emitted, &mut output);
         self.perform_session(output);
@@ -107,7 +95,7 @@ impl Process {
         };
         let actor = self.actors.remove(at);
         self.timers.cancel_actor(actor.number);
-        self.tell(ActorId::World, LeaderEpoch(0), EventKind::ExecutionGone { attempt });
+        self.host.tell(ActorId::World, LeaderEpoch(0), EventKind::ExecutionGone { attempt }, self.now_ns);
     }
 
     /// Performs what the session wants done.
@@ -146,25 +134,17 @@ impl Process {
         self.perform_turn(number, outbox);
     }
 
-    /// An outside system handles a call.
+    /// The outside system that this process is handles a call.
     pub(crate) fn handle_call(&mut self, call: Call) {
         let Call { from, cause_sequence, message } = call;
-        self.setup.court().note_cause(self.index, from.process, cause_sequence);
-        let decision = OutsideDecision::default();
+        self.host.note_cause(from.process, cause_sequence);
         let mut outbox = Outbox::new();
-        let id = match self.outside.as_mut().expect("only outside systems are called") {
-            Outside::Store(store) => {
-                store.handle(from, message, decision, &mut outbox);
-                ActorId::Store
-            }
-            Outside::HighAvailability(service) => {
-                service.handle(from, message, decision, &mut outbox);
-                ActorId::HighAvailability
-            }
-        };
+        let outside = self.outside.as_mut().expect("only outside systems are called");
+        let actor = outside.actor();
+        outside.handle(from, message, &mut outbox);
         for output in outbox.drain() {
             if let Some(event) = output.event {
-                self.tell(id, LeaderEpoch(0), event);
+                self.host.tell(actor, LeaderEpoch(0), event, self.now_ns);
             }
             if let Some(Effect::Send { to, stream, message, token }) = output.effect {
                 self.send(to, stream, message, token);

@@ -1,25 +1,23 @@
-//! One life of a process without its clock and sockets: actors, session, timers, and what it has yet to send.
-//!
-//! It knows nothing of madsim. [`super::node`] hands it datagrams and the time, gives it turns, and sends what it leaves.
+//! The life itself: actors, session, timers, and the frames that have yet to be sent.
 
 use crate::actors::{Body, Hosted};
-use crate::chance;
-use crate::court::{HIGH_AVAILABILITY, STORE, Setup, index_of};
+use crate::host::{Host, OutsideSystem};
 use crate::timers::{TimerOwner, Timers};
-use splitrace_runtime::actor::{Outbox, TurnDecision};
+use splitrace_runtime::actor::Outbox;
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessAddress, ProcessId};
 use splitrace_runtime::job_master::MainThread;
-use splitrace_runtime::message::{Mail, MainMail, Message, TaskMail, TaskManagerMail, TaskMessage};
+use splitrace_runtime::message::{
+    Mail, MainMail, Message, SharedJobConfig, TaskMail, TaskManagerMail, TaskMessage,
+};
 use splitrace_runtime::session::{Delivery, Frame, Session, SessionConfig, SessionOutput};
 use splitrace_runtime::task_manager::TaskManagerEndpoint;
-use splitrace_sim::outside::{HighAvailability, Store};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How a step of a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// Nothing is runnable.
     Idle,
     /// A turn was taken.
@@ -28,14 +26,7 @@ pub(crate) enum Step {
     Crashed,
 }
 
-/// The state machine of a process that is no part of the runtime.
-#[derive(Debug)]
-pub(crate) enum Outside {
-    HighAvailability(Box<HighAvailability>),
-    Store(Box<Store>),
-}
-
-/// A call that waits for an outside system.
+/// A call that waits for the outside system that this process is.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub from: ProcessAddress,
@@ -43,39 +34,38 @@ pub(crate) struct Call {
     pub message: Message,
 }
 
-/// One life of a process.
+/// A process, from the life that it begins with on. A leader whose term ends goes on as a new life of the same process.
 #[derive(Debug)]
-pub(crate) struct Process {
-    pub(crate) setup: Arc<Setup>,
-    pub(crate) index: usize,
+pub struct Process<H> {
+    pub(crate) host: H,
     pub(crate) address: ProcessAddress,
     pub(crate) now_ns: u64,
     pub(crate) session: Session,
     pub(crate) actors: Vec<Hosted>,
     pub(crate) timers: Timers,
     pub(crate) calls: VecDeque<Call>,
-    pub(crate) outside: Option<Outside>,
+    pub(crate) outside: Option<Box<dyn OutsideSystem>>,
     pub(crate) frames: Vec<Frame>,
     pub(crate) crashed: bool,
+    job: SharedJobConfig,
+    session_config: SessionConfig,
     hosted_count: u64,
 }
 
-impl Process {
-    /// A process begins a life.
-    pub fn begin(setup: Arc<Setup>, index: usize, now_ns: u64) -> Self {
-        let address = setup.court().begin_life(index, now_ns);
-        let job = Arc::clone(&setup.job);
-        let outside = match index {
-            HIGH_AVAILABILITY => {
-                Some(Outside::HighAvailability(Box::new(HighAvailability::new(Arc::clone(&job)))))
-            }
-            STORE => Some(Outside::Store(Box::new(Store::new(job.sink, job.defects)))),
-            _ => None,
-        };
+impl<H: Host> Process<H> {
+    /// A process begins a life. `outside` is what it is when it is an outside system.
+    #[must_use]
+    pub fn begin(
+        mut host: H,
+        job: SharedJobConfig,
+        session_config: SessionConfig,
+        outside: Option<Box<dyn OutsideSystem>>,
+        now_ns: u64,
+    ) -> Self {
+        let address = host.begin_life(now_ns);
         let mut process = Self {
-            session: Session::new(address, session_config(&setup)),
-            setup,
-            index,
+            host,
+            session: Session::new(address, session_config),
             address,
             now_ns,
             actors: Vec::new(),
@@ -84,24 +74,56 @@ impl Process {
             outside,
             frames: Vec::new(),
             crashed: false,
+            job,
+            session_config,
             hosted_count: 0,
         };
         process.add_first_actors();
         process
     }
 
-    /// The leader's term is over: the process goes on as a new life, with nothing of the old one.
+    /// Where this life is.
+    #[must_use]
+    pub const fn address(&self) -> ProcessAddress {
+        self.address
+    }
+
+    /// Where it runs.
+    #[must_use]
+    pub const fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// The time goes on to this, in nanoseconds since any fixed moment.
+    pub const fn set_time(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    /// Whether it stopped in the middle of a turn: it must not act again.
+    #[must_use]
+    pub const fn is_crashed(&self) -> bool {
+        self.crashed
+    }
+
+    /// When its next timer is due; `None` without any.
+    #[must_use]
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.timers.next_due_ns()
+    }
+
+    /// The leader's term is over: the process goes on as a new life, with nothing of the old one but what it has sent.
     pub(crate) fn begin_again(&mut self) {
         debug_assert!(self.outside.is_none(), "outside systems have one life");
-        let next = Self::begin(Arc::clone(&self.setup), self.index, self.now_ns);
-        let frames = std::mem::take(&mut self.frames);
-        *self = next;
-        // What was sent is sent, whoever sent it.
-        self.frames.splice(0..0, frames);
+        self.address = self.host.begin_life(self.now_ns);
+        self.session = Session::new(self.address, self.session_config);
+        self.actors.clear();
+        self.timers = Timers::default();
+        self.calls.clear();
+        self.add_first_actors();
     }
 
     fn add_first_actors(&mut self) {
-        let (job, address) = (Arc::clone(&self.setup.job), self.address);
+        let (job, address) = (Arc::clone(&self.job), self.address);
         match address.process {
             ProcessId::JobManager => {
                 let main = Body::Main(Box::new(MainThread::new(Arc::clone(&job))));
@@ -118,7 +140,9 @@ impl Process {
                 self.add_actor(id, LeaderEpoch(0), Body::TaskManager(Box::new(endpoint)));
                 self.mail(id, Mail::TaskManager(TaskManagerMail::ProcessStarted { address }));
             }
-            ProcessId::HighAvailability | ProcessId::Store => {}
+            ProcessId::HighAvailability | ProcessId::Store => {
+                debug_assert!(self.outside.is_some(), "{} is an outside system", address.process);
+            }
         }
     }
 
@@ -129,17 +153,15 @@ impl Process {
     }
 
     /// Puts mail into the mailbox of an actor of this process, if it is there.
-    pub(crate) fn mail(&mut self, to: ActorId, mail: Mail) {
+    pub fn mail(&mut self, to: ActorId, mail: Mail) {
         if let Some(actor) = self.actors.iter_mut().find(|actor| actor.id == to) {
             actor.enqueue(mail);
         }
     }
 
-    /// A datagram arrives.
-    pub fn datagram_arrives(&mut self, datagram: &[u8]) {
-        let frame: Frame = postcard::from_bytes(datagram).expect("nodes send nothing but frames");
+    /// A frame arrives. One that was on its way to an earlier life is dropped.
+    pub fn frame_arrives(&mut self, frame: Frame) {
         if frame.to != self.address {
-            // It was on its way to an earlier life.
             return;
         }
         let mut output = SessionOutput::default();
@@ -171,10 +193,11 @@ impl Process {
         }
     }
 
-    /// Gives a turn to one of those that can take one; which, is drawn.
+    /// Handles the oldest call, or gives a turn to one of the actors that can take one; which, the host picks.
     pub fn take_turn(&mut self) -> Step {
+        debug_assert!(!self.crashed, "the dead take no turn");
         if let Some(call) = self.calls.pop_front() {
-            self.setup.court().count_turn();
+            self.host.turn_begins();
             self.handle_call(call);
             return Step::Turned;
         }
@@ -183,28 +206,24 @@ impl Process {
         if runnable.is_empty() {
             return Step::Idle;
         }
-        self.setup.court().count_turn();
-        let at = runnable[chance::below(runnable.len() as u64) as usize];
-        let batch_size_max = 1 + chance::below(u64::from(self.setup.scenario.faults.batch_size_max)) as u32;
+        self.host.turn_begins();
+        let at = runnable[self.host.pick(runnable.len())];
+        let decision = self.host.turn_decision(self.now_ns);
         let mut outbox = Outbox::new();
         let actor = &mut self.actors[at];
-        let processing_time_ms = self.now_ns / 1_000_000;
-        actor.turn(TurnDecision { batch_size_max, processing_time_ms }, &mut outbox);
+        actor.turn(decision, &mut self.host, &mut outbox);
         let number = actor.number;
         self.perform_turn(number, outbox);
         if self.crashed { Step::Crashed } else { Step::Turned }
     }
 
-    /// What it wants sent, encoded, with the index of the receiver.
-    pub fn take_datagrams(&mut self) -> Vec<(usize, Vec<u8>)> {
-        let encode = |frame: Frame| {
-            let bytes = postcard::to_stdvec(&frame).expect("every frame serialises");
-            (index_of(frame.to.process), bytes)
-        };
-        self.frames.drain(..).map(encode).collect()
+    /// What it wants sent.
+    pub fn take_frames(&mut self) -> Vec<Frame> {
+        std::mem::take(&mut self.frames)
     }
 
-    /// What its actors wait for.
+    /// What its actors wait for, for the report of a deadlock.
+    #[must_use]
     pub fn waiting(&self) -> Vec<String> {
         self.actors.iter().filter_map(Hosted::waiting_for).collect()
     }
@@ -217,7 +236,7 @@ impl Process {
             self.calls.push_back(Call { from, cause_sequence, message });
             return;
         }
-        self.setup.court().note_cause(self.index, from.process, cause_sequence);
+        self.host.note_cause(from.process, cause_sequence);
         match message {
             Message::JobManager { epoch, message } => {
                 self.mail(ActorId::MainThread, Mail::Main(MainMail::FromNetwork { from, epoch, message }));
@@ -253,9 +272,4 @@ impl Process {
 /// Where that very execution runs in a process.
 fn runs(actors: &[Hosted], epoch: LeaderEpoch, attempt: ExecutionAttemptId) -> Option<usize> {
     actors.iter().position(|actor| actor.id == ActorId::Task(attempt) && actor.epoch() == epoch)
-}
-
-fn session_config(setup: &Setup) -> SessionConfig {
-    let network = setup.scenario.network;
-    SessionConfig { resend_after_ns: network.resend_after_ns, resend_max: network.resend_max }
 }

@@ -5,7 +5,7 @@ use splitrace_runtime::session::LinkId;
 
 /// Whose timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TimerOwner {
+pub enum TimerOwner {
     /// Of the actor with this number in its process.
     Actor(u64, Timer),
     /// Of a link of the session.
@@ -21,7 +21,7 @@ struct Set {
 
 /// All timers of one life of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Timers {
+pub struct Timers {
     set: Vec<Set>,
     settings: u64,
 }
