@@ -5,6 +5,9 @@
 //! planted defect keeps a zombie's work beside the living writer's. A job that failed or was cancelled has nobody left
 //! who could settle anything, and one that is submitted again settles it then; so only the end of a finished job is judged.
 //!
+//! A file system fences nobody off: an older life that goes on may begin files after its successor has looked for what it
+//! left behind ([`EventKind::LeftoversListed`]). Those are nobody's residue; all others are.
+//!
 //! Refused: to judge each recovery as soon as it is over. A checker would have to know which writers a recovery answers
 //! for, which is the connector's business and the very thing that goes wrong (FLINK-23854).
 
@@ -13,8 +16,9 @@ use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::violation::{Subject, Violation};
 use splitrace_runtime::event::{Event, EventKind};
-use splitrace_runtime::ids::{Fence, TransactionName};
+use splitrace_runtime::ids::{Fence, SubtaskId, TransactionName};
 use splitrace_runtime::message::JobResult;
+use std::collections::BTreeMap;
 
 /// Work that is neither visible nor rolled back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -32,29 +36,55 @@ pub struct NoResidue {
     unsettled: Vec<Work>,
     /// Whether there ever was any.
     begun: bool,
+    /// Where nobody is fenced off: the newest life of each writer that has looked for leftovers.
+    looked: BTreeMap<SubtaskId, Fence>,
 }
 
 impl NoResidue {
     /// A checker that has seen nothing.
     #[must_use]
     pub fn new(setup: &RunSetup) -> Self {
-        Self { docket: Docket::new(setup, Code::C4), unsettled: Vec::new(), begun: false }
+        Self {
+            docket: Docket::new(setup, Code::C4),
+            unsettled: Vec::new(),
+            begun: false,
+            looked: BTreeMap::new(),
+        }
+    }
+
+    fn begin(&mut self, name: TransactionName, fence: Fence) {
+        self.begun = true;
+        if !self.is_excused(name, fence) {
+            self.unsettled.push(Work { name, fence, prepared: false });
+        }
+    }
+
+    /// Whether an older life begins this after whoever could have removed it has looked: a newer life of its writer, or,
+    /// where the job has that writer no more, any writer of a newer leader.
+    fn is_excused(&self, name: TransactionName, fence: Fence) -> bool {
+        let is_newer = |(writer, looked): (&SubtaskId, &Fence)| {
+            let is_same = *writer == name.writer && *looked > fence;
+            is_same || (writer.vertex == name.writer.vertex && looked.leader_epoch > fence.leader_epoch)
+        };
+        name.part.is_some() && self.looked.iter().any(is_newer)
     }
 
     /// A ledger that does not tell of what is merely open begins here.
     fn prepare(&mut self, name: TransactionName, fence: Fence) {
         self.begun = true;
-        match self.unsettled.iter_mut().find(|work| (work.name, work.fence) == (name, fence)) {
+        let is_same = |work: &&mut Work| work.name == name && (name.part.is_some() || work.fence == fence);
+        match self.unsettled.iter_mut().find(is_same) {
             Some(work) => work.prepared = true,
+            // It is excused.
+            None if name.part.is_some() => {}
             None => self.unsettled.push(Work { name, fence, prepared: true }),
         }
     }
 
     /// One piece of work under that name is visible or gone. Which of several is told by whether it was prepared.
     fn settle(&mut self, name: TransactionName, prepared: bool) {
-        if let Some(at) =
-            self.unsettled.iter().position(|work| (work.name, work.prepared) == (name, prepared))
-        {
+        let is_same = |work: &Work| work.name == name && (name.part.is_some() || work.prepared == prepared);
+        if let Some(at) = self.unsettled.iter().position(is_same) {
             self.unsettled.remove(at);
         }
     }
@@ -67,6 +97,7 @@ impl Checker for NoResidue {
         Kind::TransactionDurable,
         Kind::TransactionRolledBack,
         Kind::BecameVisible,
+        Kind::LeftoversListed,
     ]);
 
     fn docket(&self) -> &Docket {
@@ -75,9 +106,10 @@ impl Checker for NoResidue {
 
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match event.kind {
-            EventKind::TransactionBegun { transaction: name, fence } => {
-                self.unsettled.push(Work { name, fence, prepared: false });
-                self.begun = true;
+            EventKind::TransactionBegun { transaction: name, fence } => self.begin(name, fence),
+            EventKind::LeftoversListed { writer, fence } => {
+                let looked = self.looked.entry(writer).or_insert(fence);
+                *looked = fence.max(*looked);
             }
             EventKind::TransactionDurable { transaction, fence, .. } => self.prepare(transaction, fence),
             EventKind::TransactionRolledBack { transaction, prepared } => self.settle(transaction, prepared),

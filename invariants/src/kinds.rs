@@ -167,6 +167,7 @@ kinds! {
     TransactionRolledBack
     BecameVisible
     AlreadyVisible
+    LeftoversListed
     StoreRefused
     ProcessStarted
     ProcessCrashed

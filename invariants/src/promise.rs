@@ -96,7 +96,7 @@ impl Promise {
                 Level::None("none is triggered any more once a task has finished (FACT 97)")
             }
             Code::S3 => match input.sink {
-                SinkKind::Transactional => Level::Full,
+                SinkKind::Transactional | SinkKind::Files(_) => Level::Full,
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
             },
             Code::S4 if !input.bounded => Level::None(UNBOUNDED),
@@ -106,6 +106,9 @@ impl Promise {
             Code::S5 if input.restores_older => {
                 Level::Weaker("within one attempt: what later checkpoints made visible is read again")
             }
+            Code::S5 if matches!(input.sink, SinkKind::Files(_)) => Level::Weaker(
+                "within one attempt: files that one checkpoint holds become visible in any order",
+            ),
             Code::K2 | Code::C1 if starts_over => Level::None(NO_CHECKPOINT_FAILOVER),
             Code::C2 if !input.checkpointing && !input.bounded => {
                 Level::None("an unbounded job without checkpoints never commits (FACT 98)")
@@ -142,20 +145,22 @@ impl Promise {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splitrace_runtime::config::FileSinkConfig;
     use std::fmt::Write;
 
     /// Every combination of what a promise depends on.
     fn inputs() -> Vec<PromiseInput> {
         let mut inputs = Vec::new();
-        for bits in 0..64u32 {
+        let sinks = [SinkKind::Append, SinkKind::Transactional, SinkKind::Files(FileSinkConfig::DEFAULT)];
+        for (sink, bits) in sinks.into_iter().flat_map(|sink| (0..32u32).map(move |bits| (sink, bits))) {
             let bit = |index: u32| bits >> index & 1 == 1;
             let input = PromiseInput {
                 bounded: bit(0),
                 checkpointing: bit(1),
                 failover_possible: bit(2),
-                sink: if bit(3) { SinkKind::Transactional } else { SinkKind::Append },
-                after_tasks_finish: bit(4),
-                restores_older: bit(5),
+                sink,
+                after_tasks_finish: bit(3),
+                restores_older: bit(4),
             };
             if input.restores_older && !input.checkpointing {
                 continue;
@@ -172,11 +177,11 @@ mod tests {
             let promise = Promise::new(input);
             writeln!(
                 table,
-                "{} {} {} {:?} {}{}",
+                "{} {} {} {} {}{}",
                 if input.bounded { "bounded" } else { "unbounded" },
                 if input.checkpointing { "checkpoints" } else { "no-checkpoints" },
                 if input.failover_possible { "failovers" } else { "no-failover" },
-                input.sink,
+                input.sink.name(),
                 if input.after_tasks_finish { "final-checkpoint" } else { "no-final-checkpoint" },
                 if input.restores_older { " older-checkpoint" } else { "" },
             )

@@ -3,8 +3,10 @@
 //! Judged are: fenced effects in the store (its sequence orders them); an operator event handled by another execution
 //! than the one it was let out to; a notice heeded by another execution than the one it names; a coordinator that
 //! registers or serves an execution whose reset it has handled (see `reset_thresholds`); and prepared work rolled back
-//! although the latest completed checkpoint holds it. Committing what a completed checkpoint holds is no such act,
-//! whoever does it, and a zombie may read; committing anything else is C3's matter.
+//! although the latest completed checkpoint holds it. Where the outside fences nobody off, each life has work of its own,
+//! and what must not happen is that an older life writes into what a newer one has written into. Committing what a
+//! completed checkpoint holds is no such act, whoever does it, and a zombie may read; committing anything else is C3's
+//! matter.
 
 use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
@@ -35,6 +37,8 @@ pub struct NoZombieActs {
     resets: ResetThresholds,
     released: Vec<Released>,
     fences: Table<Option<Fence>>,
+    /// Of work that one life of a writer has to itself, the newest fence that wrote into it.
+    lives: BTreeMap<TransactionName, Fence>,
     /// Prepared transactions that are neither visible nor rolled back.
     durable: BTreeMap<TransactionName, RecordRanges>,
     rolled_back: BTreeMap<TransactionName, RecordRanges>,
@@ -52,6 +56,7 @@ impl NoZombieActs {
             resets: ResetThresholds::default(),
             released: Vec::new(),
             fences: Table::default(),
+            lives: BTreeMap::new(),
             durable: BTreeMap::new(),
             rolled_back: BTreeMap::new(),
             held: Vec::new(),
@@ -133,13 +138,13 @@ impl NoZombieActs {
         what: &str,
     ) -> Result<(), Violation> {
         self.docket.judged();
-        let newest = self.fences.subtask_mut(transaction.writer);
-        if let Some(newest) = newest.filter(|newest| fence < *newest) {
-            let sentence = format!("{fence} {what} {transaction} although {newest} had fenced it off");
-            return Err(Violation::new(Code::S3, Subject::Transaction(transaction), header, sentence));
-        }
-        *newest = Some(fence);
-        Ok(())
+        let before = match transaction.part {
+            None => self.fences.subtask_mut(transaction.writer).replace(fence),
+            Some(_) => self.lives.insert(transaction, fence),
+        };
+        let Some(newest) = before.filter(|newest| fence < *newest) else { return Ok(()) };
+        let sentence = format!("{fence} {what} {transaction} although {newest} had fenced it off");
+        Err(Violation::new(Code::S3, Subject::Transaction(transaction), header, sentence))
     }
 
     fn roll_back(&mut self, transaction: TransactionName, header: &Header) -> Result<(), Violation> {
@@ -236,6 +241,7 @@ impl Checker for NoZombieActs {
             EventKind::BecameVisible { transaction, .. } => {
                 self.durable.remove(transaction);
                 self.rolled_back.remove(transaction);
+                self.lives.remove(transaction);
             }
             EventKind::CheckpointCompleted { contents, .. } => return self.complete(contents, header),
             _ => self.resets.observe(event),

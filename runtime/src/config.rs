@@ -6,6 +6,7 @@ mod discovery;
 mod event_time;
 mod exchange;
 mod files;
+mod file_sink;
 mod restart;
 mod script;
 
@@ -13,6 +14,7 @@ pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
 pub use files::{FileReaderConfig, FileSourceConfig};
+pub use file_sink::{FileSinkConfig, LineContent};
 pub use restart::RestartConfig;
 pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
@@ -382,4 +384,18 @@ pub enum SinkKind {
     Append,
     /// Records are written into an open transaction; `prepare` makes it durable, a commit makes it visible.
     Transactional,
+    /// Records are lines of files, hidden until a commit renames them.
+    Files(FileSinkConfig),
+}
+
+impl SinkKind {
+    /// Its name, as scenarios and options say it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Append => "append",
+            Self::Transactional => "transactional",
+            Self::Files(_) => "files",
+        }
+    }
 }

@@ -214,6 +214,12 @@ registry! {
     MissingPendingFileIgnored = "missing-pending-file-ignored",
         "a pending file that is gone at its commit counts as committed, and its records are lost",
         ["C2"], "FACT 86", Quirk;
+    FileResumedInPlace = "file-resumed-in-place",
+        "a writer goes on in the file of its earlier life, which may go on in it as well",
+        ["C2", "S3", "K1"], "FACT 83", Quirk;
+    FileOrphansKept = "file-orphans-kept",
+        "hidden files that no state holds any more stay behind for ever",
+        ["C4"], "FACT 85", Quirk;
     KnownReasonDropped = "known-reason-dropped",
         "a committable that failed for a known reason is dropped in silence, and the job finishes without its records",
         ["C2", "R1"], "FACT 73", Quirk;

@@ -681,6 +681,14 @@ pub enum EventKind {
         /// Under this name.
         transaction: TransactionName,
     },
+    /// A writer looked for what earlier lives left behind in a file system, which fences nobody off: whatever it finds and
+    /// nobody needs it removes, and what an older life begins after that stays. Read by C4.
+    LeftoversListed {
+        /// The writer.
+        writer: SubtaskId,
+        /// The life that looked.
+        fence: Fence,
+    },
     /// A call was refused because of its fence. Read by S3.
     StoreRefused {
         /// The transaction.

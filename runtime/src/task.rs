@@ -69,8 +69,8 @@ use crate::actor::{Actor, Effect, Outbox, TurnDecision};
 use crate::api::sink::WriterInitContext;
 use crate::api::source::ReaderPort;
 use crate::connectors::file_source::file_reader;
+use crate::connectors::create_sink;
 use crate::connectors::range_source::range_reader;
-use crate::connectors::two_phase_sink;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::exchange::{InputGate, RecordWriter};
@@ -353,7 +353,7 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
         commit_script: config.commit_script,
         commit_back_off_ns: config.commit_back_off_ns,
     };
-    let (writer, committer) = two_phase_sink::create_ports(descriptor.sink, &context, defects);
+    let (writer, committer) = create_sink(descriptor.sink, &context, defects);
     let place = (attempt.subtask, descriptor.parallelism);
     let writer = SinkWriterOperator::new(writer, place, restored);
     let settings = CommitterSettings {

@@ -7,6 +7,7 @@
 
 mod append_store;
 mod content;
+mod file_store;
 mod file_system;
 mod high_availability;
 mod store;
@@ -14,6 +15,7 @@ mod transactional_store;
 mod visible_ledger;
 
 pub use append_store::AppendStore;
+pub use file_store::FileStore;
 pub use file_system::FileSystem;
 pub use high_availability::HighAvailability;
 pub use store::{OpenTransaction, Store};

@@ -25,7 +25,7 @@ impl RealFiles {
     pub fn perform(&self, operation: &FileOperation) -> FileAnswer {
         let done = match operation {
             FileOperation::Write { path, at, bytes } => self.write(path, *at, bytes),
-            FileOperation::Sync { path } => self.sync(path),
+            FileOperation::Sync { path, length } => self.sync(path, *length),
             FileOperation::Resume { path, length } => self.resume(path, *length),
             FileOperation::Publish { hidden, target, length } => self.publish(hidden, target, *length),
             FileOperation::Delete { path } => self.delete(path),
@@ -64,9 +64,14 @@ impl RealFiles {
         Ok(FileAnswer::Done)
     }
 
-    fn sync(&self, path: &str) -> io::Result<FileAnswer> {
+    fn sync(&self, path: &str, length: u64) -> io::Result<FileAnswer> {
         let path = self.at(path)?;
-        File::open(&path)?.sync_all()?;
+        let file = File::open(&path)?;
+        file.sync_all()?;
+        let written = file.metadata()?.len();
+        if written < length {
+            return Ok(FileAnswer::TooShort(written));
+        }
         // The name must be durable too.
         if let Some(folder) = path.parent() {
             File::open(folder)?.sync_all()?;

@@ -15,7 +15,7 @@ fn operation() -> impl Strategy<Value = FileOperation> {
     prop_oneof![
         4 => (path(), 0_u64..12, prop::collection::vec(any::<u8>(), 0..6))
             .prop_map(|(path, at, bytes)| FileOperation::Write { path, at, bytes }),
-        1 => path().prop_map(|path| FileOperation::Sync { path }),
+        1 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Sync { path, length }),
         2 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Resume { path, length }),
         2 => (path(), path(), 0_u64..12)
             .prop_map(|(hidden, target, length)| FileOperation::Publish { hidden, target, length }),

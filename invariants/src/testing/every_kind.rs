@@ -142,6 +142,7 @@ fn tell_store(history: &mut History) {
     history.store(EventKind::TransactionRolledBack { transaction, prepared: true });
     history.store(EventKind::BecameVisible { transaction, by, epoch, records });
     history.store(EventKind::AlreadyVisible { transaction });
+    history.store(EventKind::LeftoversListed { writer: transaction.writer, fence });
     history.store(EventKind::StoreRefused { transaction, fence });
 }
 

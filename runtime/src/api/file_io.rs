@@ -26,10 +26,13 @@ pub enum FileOperation {
         #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
     },
-    /// Make everything that was written to the file durable.
+    /// Make everything that was written to the file durable: so many bytes. A file that is shorter has lost some of them, and
+    /// a file system that has only begun anew would not say so.
     Sync {
         /// The file.
         path: String,
+        /// The length that it has by all that was written to it.
+        length: u64,
     },
     /// Take up a file that an earlier life wrote: cut it to this length. A shorter one has lost what was synced.
     Resume {
@@ -75,7 +78,7 @@ impl FileOperation {
     pub fn sentence(&self) -> String {
         match self {
             Self::Write { path, at, bytes } => format!("write {} bytes at {at} of {path}", bytes.len()),
-            Self::Sync { path } => format!("sync {path}"),
+            Self::Sync { path, length } => format!("sync {length} bytes of {path}"),
             Self::Resume { path, length } => format!("resume {path} at {length}"),
             Self::Publish { hidden, target, .. } => format!("publish {hidden} as {target}"),
             Self::Delete { path } => format!("delete {path}"),
@@ -89,7 +92,7 @@ impl FileOperation {
     pub fn path(&self) -> &str {
         match self {
             Self::Write { path, .. }
-            | Self::Sync { path }
+            | Self::Sync { path, .. }
             | Self::Resume { path, .. }
             | Self::Delete { path }
             | Self::Read { path, .. } => path,

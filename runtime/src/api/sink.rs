@@ -25,7 +25,7 @@ pub use state::{
     decode_committer_state, decode_writer_state, encode_committer_state, encode_writer_state,
 };
 
-use crate::api::file_io::FileAnswer;
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::config::CommitScript;
 use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
@@ -33,6 +33,9 @@ use crate::records::{Record, RecordRanges};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::hash::Hash;
+
+/// So many bytes at most go into one write to a file.
+const WRITE_BYTES_MAX: usize = 64 * 1024;
 
 /// Where connector logic puts the requests that it wants sent, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -65,6 +68,22 @@ impl SinkIo {
     /// Asks for a request behind those that were asked for before.
     pub fn ask(&mut self, request: StoreRequest) {
         self.requests.push_back(request);
+    }
+
+    /// Asks for an operation of a file system. One that only writes on where the last one that is not sent yet ends becomes
+    /// a part of it, so that a file takes many records at once.
+    pub fn ask_file(&mut self, operation: FileOperation) {
+        if let FileOperation::Write { path, at, bytes } = &operation
+            && let Some(StoreRequest::File(FileOperation::Write { path: last, at: begin, bytes: before })) =
+                self.requests.back_mut()
+            && last == path
+            && *begin + before.len() as u64 == *at
+            && before.len() + bytes.len() <= WRITE_BYTES_MAX
+        {
+            before.extend_from_slice(bytes);
+            return;
+        }
+        self.ask(StoreRequest::File(operation));
     }
 
     /// Stands still for this long before the first request goes out: where Flink's user code sleeps. Only a committer may.

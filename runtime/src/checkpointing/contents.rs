@@ -5,7 +5,7 @@
 //! let the roles tell what they put in, which would be their own opinion of success.
 
 use crate::api::{sink, source_state};
-use crate::config::JobConfig;
+use crate::config::{JobConfig, SinkKind};
 use crate::event::CheckpointContents;
 use crate::exchange::channel_records_held;
 use crate::ids::{OperatorUid, SubtaskId};
@@ -66,7 +66,7 @@ pub fn decode(
         if *finished {
             contents.finished.push(*subtask);
         }
-        decode_subtask(*subtask, snapshot, &mut contents)?;
+        decode_subtask(*subtask, snapshot, config.sink, &mut contents)?;
     }
     debug_assert!(contents.finished.len() <= checkpoint.subtasks.len(), "each finishes once");
     Ok(contents)
@@ -79,6 +79,7 @@ fn is_coordinated(coordinated: Option<crate::config::CoordinatedConfig>, operato
 fn decode_subtask(
     subtask: SubtaskId,
     snapshot: &TaskSnapshot,
+    kind: SinkKind,
     contents: &mut CheckpointContents,
 ) -> Result<(), ContentsError> {
     let failed = |part: &'static str, error: &dyn Display| ContentsError::Subtask {
@@ -90,7 +91,7 @@ fn decode_subtask(
         source_state::reader_splits_held(&snapshot.reader).map_err(|error| failed("reader", &error))?;
     contents.readers.extend(splits.into_iter().map(|split| (subtask, split)));
     let committables =
-        sink::committables_held(&snapshot.committer).map_err(|error| failed("committer", &error))?;
+        sink::committables_held(kind, &snapshot.committer).map_err(|error| failed("committer", &error))?;
     contents.committables.extend(committables);
     let work = sink::decode_writer_state(&snapshot.writer).map_err(|error| failed("writer", &error))?;
     let work = work.into_iter().filter(|element| !element.records.is_empty());

@@ -17,16 +17,33 @@
 mod bucket;
 mod committable;
 mod committer;
+mod lines;
+mod names;
 mod part_file;
 mod rolling_policy;
+mod sink;
 mod writer;
 
 pub use bucket::{BULK_MAGIC, BucketState, FileWriterBucket};
 pub use committable::FileSinkCommittable;
 pub use committer::{FileCommitError, FileCommitter};
-pub use part_file::{PartFile, UniqueNames};
+pub use lines::provenance;
+pub use names::{UniqueNames, transaction_of};
+pub use part_file::PartFile;
 pub use rolling_policy::RollingPolicy;
-pub use writer::{FileRestoreError, FileWriter, FileWriterConfig, Format};
+pub use sink::{FileOfRecords, FileSink, FileSinkCommitter, FileSinkWriter};
+pub use writer::{FileWriter, FileWriterConfig, FileWriterError, Format, Recovery};
+
+use super::{SinkPorts, ports_of};
+use crate::api::sink::WriterInitContext;
+use crate::config::FileSinkConfig;
+use crate::defects::DefectSet;
+
+/// The writer and the committer of one subtask, behind bytes.
+#[must_use]
+pub fn create_ports(config: FileSinkConfig, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
+    ports_of(&FileSink::new(config, defects), context)
+}
 
 #[cfg(test)]
 mod tests;

@@ -19,12 +19,13 @@ mod transactional_writer;
 
 pub use append_writer::AppendWriter;
 pub use backing_off::BackingOffCommitter;
-pub use committable::{TwoPhaseCommittable, records_held};
+pub use committable::TwoPhaseCommittable;
 pub use committer::TwoPhaseCommitter;
 pub use scripted::ScriptedCommitter;
 pub use transactional_writer::TransactionalWriter;
 
-use crate::api::sink::{CommitterAdapter, CommitterPort, Sink, WriterAdapter, WriterInitContext, WriterPort};
+use super::{SinkPorts, ports_of};
+use crate::api::sink::{Sink, WriterInitContext};
 use crate::config::SinkKind;
 use crate::defects::{Defect, DefectSet};
 use crate::ids::TransactionName;
@@ -68,20 +69,18 @@ impl Sink for TransactionalSink {
     }
 }
 
-/// A writer and a committer, behind bytes.
-type Ports = (Box<dyn WriterPort>, Box<dyn CommitterPort>);
-
 /// The writer and the committer of one subtask, behind bytes.
 #[must_use]
-pub fn create_ports(kind: SinkKind, context: &WriterInitContext, defects: DefectSet) -> Ports {
+pub fn create_ports(kind: SinkKind, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
     match kind {
         SinkKind::Append => number_and_create(AppendSink, context, defects),
         SinkKind::Transactional => number_and_create(TransactionalSink, context, defects),
+        other => unreachable!("a sink of {} is no two-phase sink of this module", other.name()),
     }
 }
 
 /// Chooses how transactions are numbered.
-fn number_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+fn number_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> SinkPorts
 where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
@@ -92,7 +91,7 @@ where
 }
 
 /// Chooses whose transactions a writer looks after when it opens.
-fn recover_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+fn recover_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> SinkPorts
 where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
@@ -103,7 +102,7 @@ where
 }
 
 /// Chooses the committer.
-fn commit_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> Ports
+fn commit_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> SinkPorts
 where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
@@ -118,22 +117,11 @@ fn write_and_create<S: Sink<Writer: Forgetful>>(
     sink: S,
     context: &WriterInitContext,
     defects: DefectSet,
-) -> Ports {
+) -> SinkPorts {
     if defects.has(Defect::FinalBatchDropped) {
-        return create(&FinalBatchDroppingSink(sink), context);
+        return ports_of(&FinalBatchDroppingSink(sink), context);
     }
-    create(&sink, context)
-}
-
-fn create<S: Sink>(sink: &S, context: &WriterInitContext) -> Ports {
-    let right = BackingOffCommitter::new(sink.create_committer(context), context.commit_back_off_ns);
-    let committer: Box<dyn CommitterPort> = match context.commit_script {
-        None => Box::new(CommitterAdapter::new(right)),
-        Some(script) => {
-            Box::new(CommitterAdapter::new(ScriptedCommitter::new(right, script, context.restored)))
-        }
-    };
-    (Box::new(WriterAdapter(sink.create_writer(context))), committer)
+    ports_of(&sink, context)
 }
 
 /// The name of a writer's first transaction.

@@ -73,6 +73,7 @@ pub(super) const fn name(kind: &EventKind) -> &'static str {
         EventKind::TransactionRolledBack { .. } => "TransactionRolledBack",
         EventKind::BecameVisible { .. } => "BecameVisible",
         EventKind::AlreadyVisible { .. } => "AlreadyVisible",
+        EventKind::LeftoversListed { .. } => "LeftoversListed",
         EventKind::StoreRefused { .. } => "StoreRefused",
         EventKind::ProcessStarted { .. } => "ProcessStarted",
         EventKind::ProcessCrashed { .. } => "ProcessCrashed",

@@ -48,9 +48,12 @@ impl FileSystem {
     pub fn perform(&mut self, operation: &FileOperation) -> FileAnswer {
         match operation {
             FileOperation::Write { path, at, bytes } => self.write(path, *at as usize, bytes),
-            FileOperation::Sync { path } => self.with_file(path, |file| {
+            FileOperation::Sync { path, length } => self.with_file(path, |file| {
                 file.durable = file.content.len();
-                FileAnswer::Done
+                match file.durable as u64 {
+                    short if short < *length => FileAnswer::TooShort(short),
+                    _ => FileAnswer::Done,
+                }
             }),
             FileOperation::Resume { path, length } => {
                 self.with_file(path, |file| cut_to(file, *length as usize))
@@ -151,7 +154,7 @@ mod tests {
     }
 
     fn sync(path: &str) -> FileOperation {
-        FileOperation::Sync { path: path.to_owned() }
+        FileOperation::Sync { path: path.to_owned(), length: 0 }
     }
 
     #[test]

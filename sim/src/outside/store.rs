@@ -1,6 +1,6 @@
 //! The common face of the stores that records are committed to.
 
-use super::{AppendStore, OutsideDecision, TransactionalStore, VisibleLedger};
+use super::{AppendStore, FileStore, OutsideDecision, TransactionalStore, VisibleLedger};
 use splitrace_runtime::actor::{Effect, Outbox};
 use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::defects::DefectSet;
@@ -48,6 +48,8 @@ pub enum Store {
     Append(AppendStore),
     /// The store of transactions.
     Transactional(TransactionalStore),
+    /// The file system.
+    Files(FileStore),
 }
 
 impl Store {
@@ -57,6 +59,7 @@ impl Store {
         match kind {
             SinkKind::Append => Self::Append(AppendStore::default()),
             SinkKind::Transactional => Self::Transactional(TransactionalStore::new(defects)),
+            SinkKind::Files(_) => Self::Files(FileStore::default()),
         }
     }
 
@@ -91,6 +94,7 @@ impl Store {
         match self {
             Self::Append(store) => store.visible(),
             Self::Transactional(store) => store.visible(),
+            Self::Files(store) => store.visible(),
         }
     }
 
@@ -100,6 +104,7 @@ impl Store {
         match self {
             Self::Append(_) => Vec::new(),
             Self::Transactional(store) => store.open_transactions(),
+            Self::Files(store) => store.open_transactions(),
         }
     }
 
@@ -113,6 +118,7 @@ impl Store {
         match self {
             Self::Append(store) => store.execute(caller, request, events),
             Self::Transactional(store) => store.execute(caller, request, events),
+            Self::Files(store) => store.execute(caller, request, events),
         }
     }
 }

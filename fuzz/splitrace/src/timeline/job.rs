@@ -217,6 +217,10 @@ fn outside_says(kind: &EventKind) -> Option<Line> {
         EventKind::AlreadyVisible { transaction } => {
             (Label::Store, format!("{transaction} was visible before"), Weight::Step)
         }
+        EventKind::LeftoversListed { writer, fence } => {
+            let said = format!("{fence} of {writer} looks for what earlier lives left behind");
+            (Label::Store, said, Weight::Step)
+        }
         EventKind::StoreRefused { transaction, fence } => {
             (Label::Store, format!("{transaction} is refused: {fence} is fenced"), Weight::Turn)
         }

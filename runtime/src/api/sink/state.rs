@@ -5,7 +5,8 @@
 
 use super::commit_request::CommitRequestState;
 use super::port::CommittablePayload;
-use crate::connectors::two_phase_sink;
+use crate::config::SinkKind;
+use crate::connectors;
 use crate::encoding::encode_onto;
 use crate::ids::{CheckpointId, SubtaskIndex, TransactionName};
 use crate::records::RecordRanges;
@@ -124,11 +125,15 @@ pub fn encode_writer_state(elements: &[WriterStateElement]) -> Vec<u8> {
     if elements.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, elements) }
 }
 
-/// The committables that a committer's stored state has still to commit, with the records that each commit makes visible.
+/// The committables that a committer's stored state has still to commit, with the records that each commit makes visible. The
+/// kind of sink tells whose bytes they are.
 ///
 /// # Errors
 /// When the bytes cannot be read.
-pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRanges)>, SinkStateError> {
+pub fn committables_held(
+    kind: SinkKind,
+    bytes: &[u8],
+) -> Result<Vec<(TransactionName, RecordRanges)>, SinkStateError> {
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
@@ -138,7 +143,7 @@ pub fn committables_held(bytes: &[u8]) -> Result<Vec<(TransactionName, RecordRan
     requests
         .filter(|(_, state, ..)| !state.is_final())
         .map(|(_, _, transaction, version, payload)| {
-            Ok((transaction, two_phase_sink::records_held(version, payload)?))
+            Ok((transaction, connectors::records_held(kind, version, payload)?))
         })
         .collect()
 }
@@ -213,7 +218,7 @@ mod tests {
             let held = vec![HeldCheckpoint { checkpoint, number_of_subtasks: 3, subtasks }];
             let bytes = encode_committer_state(held.iter().cloned());
             prop_assert_eq!(decode_committer_state(&bytes).unwrap(), held);
-            prop_assert_eq!(committables_held(&bytes).unwrap(), vec![(name, ranges(&spans))]);
+            prop_assert_eq!(committables_held(SinkKind::Transactional, &bytes).unwrap(), vec![(name, ranges(&spans))]);
             let element = WriterStateElement {
                 transaction: name, records: ranges(&spans), version: 1, bytes: vec![7; spans.len()],
             };
@@ -223,16 +228,16 @@ mod tests {
 
         #[test]
         fn damaged_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = committables_held(&bytes);
+            let _ = committables_held(SinkKind::Transactional, &bytes);
             let _ = decode_writer_state(&bytes);
         }
     }
 
     #[test]
     fn no_bytes_are_an_empty_state_and_unknown_versions_are_named() {
-        assert_eq!(committables_held(&[]), Ok(Vec::new()));
+        assert_eq!(committables_held(SinkKind::Append, &[]), Ok(Vec::new()));
         assert_eq!(decode_writer_state(&[]), Ok(Vec::new()));
-        let unknown = committables_held(&[9, 0]);
+        let unknown = committables_held(SinkKind::Append, &[9, 0]);
         assert_eq!(unknown, Err(SinkStateError::UnknownVersion { what: "committer state", version: 9 }));
         assert!(matches!(decode_writer_state(&[2, 0, 7]), Err(SinkStateError::Malformed { .. })));
     }

@@ -1,9 +1,10 @@
 //! One bucket of a writer: the file in progress, and those that are closed and not handed over yet.
 
 use super::committable::FileSinkCommittable;
-use super::part_file::{PartFile, UniqueNames};
+use super::names::UniqueNames;
+use super::part_file::PartFile;
 use super::rolling_policy::RollingPolicy;
-use super::writer::{FileWriterConfig, Format};
+use super::writer::{FileWriterConfig, Format, Recovery};
 use crate::api::file_io::FileIo;
 use serde::{Deserialize, Serialize};
 
@@ -46,11 +47,12 @@ impl FileWriterBucket {
     }
 
     /// A bucket of an earlier life. What was in progress goes on where files can be resumed, and is closed where they
-    /// cannot; new files get a new unique name (FACTS 83, 89).
-    pub(super) fn restore(state: BucketState, format: Format, names: &mut UniqueNames) -> Self {
+    /// cannot or shall not; new files get a new unique name (FACTS 83, 89).
+    pub(super) fn restore(state: BucketState, config: FileWriterConfig, names: &mut UniqueNames) -> Self {
         let mut bucket = Self::new(state.folder, names);
+        let goes_on = config.format == Format::Row && config.recovery == Recovery::ResumeInPlace;
         match state.in_progress {
-            Some(file) if format == Format::Row => bucket.in_progress = Some(file),
+            Some(file) if goes_on => bucket.in_progress = Some(file),
             file => bucket.pending.extend(file),
         }
         bucket

@@ -1,5 +1,6 @@
-//! A part file, hidden until it is committed, and the names that no other file has.
+//! A part file, hidden until it is committed.
 
+use super::names::HIDDEN;
 use crate::api::file_io::{FileIo, FileOperation};
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ impl PartFile {
     pub(super) fn new(folder: &str, name: &str, unique: &str, now_ms: u64) -> Self {
         let separator = if folder.is_empty() { "" } else { "/" };
         Self {
-            hidden: format!("{folder}{separator}.{name}.inprogress.{unique}"),
+            hidden: format!("{folder}{separator}.{name}{HIDDEN}{unique}"),
             target: format!("{folder}{separator}{name}"),
             length: 0,
             created_ms: now_ms,
@@ -42,28 +43,6 @@ impl PartFile {
 
     /// Makes what counts durable: a state or a committable that names the file may be stored once that is done.
     pub(super) fn persist(&self, io: &mut FileIo) {
-        io.ask(FileOperation::Sync { path: self.hidden.clone() });
-    }
-}
-
-/// Names that nobody else makes: a prefix of one life of one writer, and a number. Flink draws UUIDs; a simulated run must
-/// not, and a host that runs on real files puts a UUID into the prefix.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct UniqueNames {
-    prefix: String,
-    next: u64,
-}
-
-impl UniqueNames {
-    /// Names with this prefix, which no other life of any writer has.
-    #[must_use]
-    pub const fn new(prefix: String) -> Self {
-        Self { prefix, next: 0 }
-    }
-
-    /// The next name.
-    pub(super) fn next(&mut self) -> String {
-        self.next += 1;
-        format!("{}{}", self.prefix, self.next)
+        io.ask(FileOperation::Sync { path: self.hidden.clone(), length: self.length });
     }
 }

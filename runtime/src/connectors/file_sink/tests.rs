@@ -17,7 +17,7 @@ fn perform(files: &mut BTreeMap<String, Vec<u8>>, operation: &FileOperation) -> 
             file.extend_from_slice(bytes);
             FileAnswer::Done
         }
-        FileOperation::Sync { path } if files.contains_key(path) => FileAnswer::Done,
+        FileOperation::Sync { path, .. } if files.contains_key(path) => FileAnswer::Done,
         FileOperation::Resume { path, length } => match files.get_mut(path) {
             Some(file) => {
                 file.truncate(*length as usize);
@@ -78,7 +78,7 @@ impl Host {
     fn carry_out(&mut self, mut io: FileIo) {
         while let Some(operation) = io.next_operation() {
             let answer = perform(&mut self.files, &operation);
-            self.writer.restored(&operation, answer).expect("this file system loses nothing");
+            self.writer.answered(&operation, answer).expect("this file system loses nothing");
         }
     }
 
@@ -181,7 +181,7 @@ fn small() -> RollingPolicy {
 }
 
 fn config(policy: RollingPolicy, format: Format) -> FileWriterConfig {
-    FileWriterConfig { policy, bucket_check_interval_ms: 25, format }
+    FileWriterConfig { policy, bucket_check_interval_ms: 25, format, recovery: Recovery::ResumeInPlace }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -252,6 +252,7 @@ fn fact_91_a_file_is_old_enough_one_check_later_when_its_first_record_came_after
             policy: RollingPolicy::DEFAULT,
             bucket_check_interval_ms: 60_000,
             format: Format::Row,
+            recovery: Recovery::Seal,
         };
         let mut host = Host::new(config);
         host.pass(first_record_at_ms);

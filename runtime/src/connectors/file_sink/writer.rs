@@ -2,7 +2,8 @@
 
 use super::bucket::{BucketState, FileWriterBucket};
 use super::committable::FileSinkCommittable;
-use super::part_file::UniqueNames;
+use super::names::UniqueNames;
+use super::part_file::PartFile;
 use super::rolling_policy::RollingPolicy;
 use crate::api::file_io::{FileAnswer, FileIo, FileOperation};
 use serde::{Deserialize, Serialize};
@@ -28,11 +29,24 @@ pub struct FileWriterConfig {
     pub bucket_check_interval_ms: u64,
     /// How records lie in them.
     pub format: Format,
+    /// What becomes of the file in progress of an earlier life.
+    pub recovery: Recovery,
+}
+
+/// What a writer does with a file that was in progress in the state that it restores.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// It cuts the file to its recorded length and writes on, as Flink does (FACT 83). A file system that fences nobody off
+    /// lets an older life that is not dead write on, too.
+    ResumeInPlace,
+    /// It hands over what the file had, and begins a new one.
+    Seal,
 }
 
 /// Why a writer cannot start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
-pub enum FileRestoreError {
+pub enum FileWriterError {
     /// A file that the restored state goes on with is gone (FACT 86).
     #[error("File Not Found: {0}")]
     FileNotFound(String),
@@ -75,11 +89,11 @@ impl FileWriter {
     }
 
     /// Takes over the buckets of earlier lives, which may have been several writers'. What it asks for must be answered
-    /// before a record is written: see [`Self::restored`].
+    /// before a record is written: see [`Self::answered`].
     pub fn restore(&mut self, states: Vec<BucketState>, io: &mut FileIo) {
         debug_assert!(self.buckets.is_empty(), "restored before the first record");
         for state in states {
-            let bucket = FileWriterBucket::restore(state, self.config.format, &mut self.names);
+            let bucket = FileWriterBucket::restore(state, self.config, &mut self.names);
             if let Some(file) = bucket.in_progress() {
                 io.ask(FileOperation::Resume { path: file.hidden.clone(), length: file.length });
             }
@@ -92,37 +106,51 @@ impl FileWriter {
         }
     }
 
-    /// Judges the answer to an operation that [`Self::restore`] asked for.
+    /// Judges the answer to an operation that this writer asked for.
     ///
     /// # Errors
     /// When the file cannot be gone on with; the task fails then.
-    pub fn restored(&self, operation: &FileOperation, answer: FileAnswer) -> Result<(), FileRestoreError> {
+    pub fn answered(&self, operation: &FileOperation, answer: FileAnswer) -> Result<(), FileWriterError> {
         let path = operation.path().to_owned();
         match answer {
             FileAnswer::Done | FileAnswer::AlreadyDone => Ok(()),
-            FileAnswer::NotFound => Err(FileRestoreError::FileNotFound(path)),
+            FileAnswer::NotFound => Err(FileWriterError::FileNotFound(path)),
             FileAnswer::TooShort(length) => {
-                let FileOperation::Resume { length: expected, .. } = operation else {
-                    unreachable!("only a file that is resumed has a length to have: {operation:?}")
+                let (FileOperation::Resume { length: expected, .. }
+                | FileOperation::Sync { length: expected, .. }
+                | FileOperation::Write { at: expected, .. }) = operation
+                else {
+                    unreachable!("only what is written has a length to have: {operation:?}")
                 };
-                Err(FileRestoreError::TooShort { path, length, expected: *expected })
+                Err(FileWriterError::TooShort { path, length, expected: *expected })
             }
-            FileAnswer::NoSpace => Err(FileRestoreError::Failed { path, cause: "no space left".to_owned() }),
-            FileAnswer::Failed(cause) => Err(FileRestoreError::Failed { path, cause }),
+            FileAnswer::NoSpace => Err(FileWriterError::Failed { path, cause: "no space left".to_owned() }),
+            FileAnswer::Failed(cause) => Err(FileWriterError::Failed { path, cause }),
             FileAnswer::Listed(_) | FileAnswer::Bytes(_) => {
                 unreachable!("a writer does not read: {operation:?}")
             }
         }
     }
 
-    /// Writes one encoded record into the bucket of this folder.
-    pub fn write(&mut self, folder: &str, bytes: &[u8], now_ms: u64, io: &mut FileIo) {
+    /// The checks begin only now: a writer may be made before its process has a clock.
+    pub const fn begin_checks(&mut self, now_ms: u64) {
+        self.next_check_ms = now_ms + self.config.bucket_check_interval_ms;
+    }
+
+    /// Changes how new files are named.
+    pub(super) fn rename(&mut self, change: impl FnOnce(&mut UniqueNames)) {
+        change(&mut self.names);
+    }
+
+    /// Writes one encoded record into the bucket of this folder; answers the file that has it now.
+    pub fn write(&mut self, folder: &str, bytes: &[u8], now_ms: u64, io: &mut FileIo) -> &PartFile {
         if !self.buckets.contains_key(folder) {
             let bucket = FileWriterBucket::new(folder.to_owned(), &mut self.names);
             self.buckets.insert(folder.to_owned(), bucket);
         }
         let bucket = self.buckets.get_mut(folder).expect("there is one now");
         bucket.write(bytes, now_ms, self.config, &mut self.names, io);
+        bucket.in_progress().expect("a record goes into a file in progress")
     }
 
     /// When it wants to be woken next, in milliseconds of processing time.

@@ -55,11 +55,3 @@ impl SinkCommittable for TwoPhaseCommittable {
             .map_err(|error| SinkStateError::Malformed { what, cause: error.to_string() })
     }
 }
-
-/// The records in a stored committable of this sink.
-///
-/// # Errors
-/// When the version is unknown or the bytes are damaged.
-pub fn records_held(version: u32, bytes: &[u8]) -> Result<RecordRanges, SinkStateError> {
-    Ok(TwoPhaseCommittable::from_bytes(version, bytes)?.records_held())
-}

@@ -112,7 +112,7 @@ fn what_an_aborted_checkpoint_prepared_rides_on_the_next() {
     bench.abort(1);
     bench.read(1);
     bench.trigger(2);
-    let held = committables_held(&bench.snapshot().committer).unwrap();
+    let held = committables_held(SinkKind::Append, &bench.snapshot().committer).unwrap();
     let names: Vec<String> = held.iter().map(|(name, records)| format!("{name} {records}")).collect();
     assert_eq!(names, ["s0-chk1 [0..0]", "s0-chk2 [1..1]"]);
     bench.log.clear();

@@ -22,7 +22,7 @@ fn with_checkpoints_a_task_finishes_when_one_after_its_end_is_complete() {
         bench.complete(1);
         assert!(!bench.task.has_ended(), "checkpoint 1 began before the end");
         bench.trigger(4);
-        assert_eq!(committables_held(&bench.snapshot().committer).unwrap().len(), 1);
+        assert_eq!(committables_held(sink, &bench.snapshot().committer).unwrap().len(), 1);
         let lines = bench.lines_of(&["TransactionPrepared", "prepare", "ReaderSnapshotTaken"]);
         assert_eq!(lines, ["ReaderSnapshotTaken chk 4 0"], "no prepare_commit after the end (FACT 60)");
         bench.complete(4);

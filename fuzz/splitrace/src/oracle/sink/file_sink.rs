@@ -13,8 +13,8 @@ use splitrace_runtime::api::sink::{
     SinkIo, SinkStateError, StoreAnswer, WriterPort, WriterVerdict,
 };
 use splitrace_runtime::connectors::file_sink::{
-    BucketState, FileCommitter, FileRestoreError, FileSinkCommittable, FileWriter, FileWriterConfig, Format,
-    RollingPolicy, UniqueNames,
+    BucketState, FileCommitter, FileSinkCommittable, FileWriter, FileWriterConfig, FileWriterError, Format,
+    Recovery, RollingPolicy, UniqueNames,
 };
 use splitrace_runtime::defects::Profile;
 use splitrace_runtime::ids::{CheckpointId, SubtaskId, TransactionName};
@@ -181,7 +181,12 @@ fn config_of(operation: &Operation) -> Result<FileWriterConfig, OperationError> 
     };
     let interval = operation.number_or("check_interval", CHECK_INTERVAL_MS);
     let bucket_check_interval_ms = u64::try_from(interval).unwrap_or_default().max(1);
-    Ok(FileWriterConfig { policy, bucket_check_interval_ms, format: Format::Row })
+    Ok(FileWriterConfig {
+        policy,
+        bucket_check_interval_ms,
+        format: Format::Row,
+        recovery: Recovery::ResumeInPlace,
+    })
 }
 
 /// The writer takes up what it can of its state's files.
@@ -192,16 +197,16 @@ fn restore(shared: &Shared, states: &[&[u8]]) -> Result<(), OperationError> {
         inner.writer.restore(states, &mut io);
         while let Some(operation) = io.next_operation() {
             let answer = inner.files.perform(&operation);
-            inner.writer.restored(&operation, answer).map_err(|error| thrown(&error))?;
+            inner.writer.answered(&operation, answer).map_err(|error| thrown(&error))?;
         }
         Ok(())
     })
 }
 
 /// In Java's words; the recordings leave out what is unique.
-fn thrown(error: &FileRestoreError) -> OperationError {
+fn thrown(error: &FileWriterError) -> OperationError {
     OperationError::Thrown(match error {
-        FileRestoreError::FileNotFound(path) => {
+        FileWriterError::FileNotFound(path) => {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let counter = name.split('-').nth(2).and_then(|rest| rest.split('.').next()).unwrap_or_default();
             let name = format!(".part-<uuid>-{counter}.inprogress.<uuid>");
@@ -332,7 +337,9 @@ impl WriterPort for FileWriterPort {
     fn write(&mut self, records: &mut Vec<Record>, _io: &mut SinkIo) {
         for mut record in records.drain(..) {
             record.payload.push(b'\n');
-            self.shared.write(|writer, now_ms, io| writer.write(&self.folder, &record.payload, now_ms, io));
+            self.shared.write(|writer, now_ms, io| {
+                writer.write(&self.folder, &record.payload, now_ms, io);
+            });
         }
     }
 

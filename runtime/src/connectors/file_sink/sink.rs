@@ -1,0 +1,335 @@
+//! The file sink of a job: writer and committer behind the traits of every sink.
+//!
+//! Each file is a transaction of its own. It begins with the file, ends with the rename, and its name says which life of
+//! which writer made it, because a file system fences nobody off: an older life that goes on writes into files that no newer
+//! one touches. So a file in progress that comes with restored state is *sealed*: what of it counts is handed to the
+//! committer, and new records go into a new file. Flink goes on in the old one (FACT 83), which is right only as long as
+//! the older life is really dead.
+//!
+//! What a life leaves behind that no state holds, the next one removes when it opens; Flink leaves it (FACT 85).
+
+use super::committable::FileSinkCommittable;
+use super::committer::FileCommitter;
+use super::lines::line_of;
+use super::names::{UniqueNames, transaction_of};
+use super::writer::{FileWriter, Recovery};
+use super::{BucketState, FileCommitError};
+use crate::api::file_io::{FileAnswer, FileIo, FileOperation};
+use crate::api::sink::{
+    CommitRequest, Committer, CommittingSinkWriter, Sink, SinkCommittable, SinkIo, SinkStateError,
+    SinkWriter, StoreAnswer, WriterInitContext, WriterStateElement, WriterVerdict,
+};
+use crate::config::FileSinkConfig;
+use crate::defects::{Defect, DefectSet};
+use crate::encoding::encode_onto;
+use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
+use crate::message::StoreRequest;
+use crate::records::{Record, RecordRanges};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of an element of the writer's state.
+const STATE_VERSION: u32 = 1;
+
+/// The file sink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileSink {
+    config: FileSinkConfig,
+    defects: DefectSet,
+}
+
+impl FileSink {
+    /// With these settings.
+    #[must_use]
+    pub const fn new(config: FileSinkConfig, defects: DefectSet) -> Self {
+        Self { config, defects }
+    }
+}
+
+impl Sink for FileSink {
+    type Committable = FileOfRecords;
+    type Writer = FileSinkWriter;
+    type Committer = FileSinkCommitter;
+
+    fn create_writer(&self, context: &WriterInitContext) -> FileSinkWriter {
+        FileSinkWriter::new(self.config, self.defects, context)
+    }
+
+    fn create_committer(&self, _context: &WriterInitContext) -> FileSinkCommitter {
+        FileSinkCommitter(FileCommitter::new(self.defects))
+    }
+}
+
+/// A closed file with the records in it, which is what the census must know of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct FileOfRecords {
+    content: FileContent,
+    committable: FileSinkCommittable,
+}
+
+impl SinkCommittable for FileOfRecords {
+    const VERSION: u32 = 1;
+
+    fn transaction(&self) -> TransactionName {
+        self.content.transaction
+    }
+
+    fn records_held(&self) -> RecordRanges {
+        self.content.records.clone()
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        encode_onto(self, Vec::new())
+    }
+
+    fn from_bytes(version: u32, bytes: &[u8]) -> Result<Self, SinkStateError> {
+        let what = "file with its records";
+        if version != Self::VERSION {
+            return Err(SinkStateError::UnknownVersion { what, version });
+        }
+        postcard::from_bytes(bytes)
+            .map_err(|error| SinkStateError::Malformed { what, cause: error.to_string() })
+    }
+}
+
+/// What a file is, as the invariants see it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct FileContent {
+    transaction: TransactionName,
+    records: RecordRanges,
+}
+
+/// Flink's `FileWriter` as a sink's writer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FileSinkWriter {
+    config: FileSinkConfig,
+    defects: DefectSet,
+    subtask: SubtaskId,
+    fence: Fence,
+    parallelism: u32,
+    number: CheckpointId,
+    input_ends: bool,
+    writer: FileWriter,
+    /// By the hidden path: what is in the files that are not handed over yet.
+    contents: BTreeMap<String, FileContent>,
+    /// What was restored, until the writer opens.
+    restored: Vec<BucketState>,
+    /// The files that somebody's restored state holds: they are nobody's residue.
+    held: Vec<TransactionName>,
+    /// The state as the last `prepare_commit` left it. Taken there, since it names lengths that must be durable first.
+    state: Vec<WriterStateElement>,
+}
+
+impl FileSinkWriter {
+    fn new(config: FileSinkConfig, defects: DefectSet, context: &WriterInitContext) -> Self {
+        debug_assert!(config.is_valid(), "whoever reads a configuration checks it");
+        let (subtask, fence) = (context.subtask, context.fence);
+        let number = context.restored.unwrap_or_default().next();
+        let resumes = defects.has(Defect::FileResumedInPlace);
+        let recovery = if resumes { Recovery::ResumeInPlace } else { Recovery::Seal };
+        let names = UniqueNames::of_life(subtask, fence, number);
+        Self {
+            config,
+            defects,
+            subtask,
+            fence,
+            parallelism: context.parallelism,
+            number,
+            input_ends: false,
+            writer: FileWriter::new(config.writer(recovery), names, 0),
+            contents: BTreeMap::new(),
+            restored: Vec::new(),
+            held: Vec::new(),
+            state: Vec::new(),
+        }
+    }
+
+    fn folder_of(&self, record: &Record) -> String {
+        match self.config.buckets {
+            1 => String::new(),
+            buckets => format!("bucket-{}", record.key % u64::from(buckets)),
+        }
+    }
+
+    /// The state of a bucket, unless nothing is in progress in it.
+    fn element_of(&self, bucket: BucketState) -> Option<WriterStateElement> {
+        let content = &self.contents[&bucket.in_progress.as_ref()?.hidden];
+        Some(WriterStateElement {
+            transaction: content.transaction,
+            records: content.records.clone(),
+            version: STATE_VERSION,
+            bytes: encode_onto(&bucket, Vec::new()),
+        })
+    }
+
+    /// Whether an older life of this writer, or of one that it stands in for, left this behind.
+    fn is_residue(&self, name: TransactionName) -> bool {
+        let is_older = name.part.is_some_and(|part| part.fence < self.fence);
+        let is_mine = name.writer.stand_in(self.parallelism) == self.subtask;
+        is_older && is_mine && !self.held.contains(&name)
+    }
+
+    fn clean_up(&self, listed: &[(String, u64)]) -> Vec<StoreRequest> {
+        let residue =
+            listed.iter().filter(|(path, _)| transaction_of(path).is_some_and(|name| self.is_residue(name)));
+        residue.map(|(path, _)| StoreRequest::File(FileOperation::Delete { path: path.clone() })).collect()
+    }
+}
+
+/// Passes on what a file writer asks for.
+fn forward(mut files: FileIo, io: &mut SinkIo) {
+    while let Some(operation) = files.next_operation() {
+        io.ask_file(operation);
+    }
+}
+
+impl SinkWriter for FileSinkWriter {
+    fn transaction(&self) -> TransactionName {
+        TransactionName::new(self.subtask, self.number)
+    }
+
+    fn restore_state(&mut self, elements: Vec<WriterStateElement>) -> Result<(), SinkStateError> {
+        for WriterStateElement { transaction, records, version, bytes } in elements {
+            let what = "bucket state";
+            if version != STATE_VERSION {
+                return Err(SinkStateError::UnknownVersion { what, version });
+            }
+            let bucket: BucketState = postcard::from_bytes(&bytes)
+                .map_err(|error| SinkStateError::Malformed { what, cause: error.to_string() })?;
+            if let Some(file) = &bucket.in_progress {
+                let content = FileContent { transaction, records };
+                self.contents.insert(file.hidden.clone(), content);
+                self.held.push(transaction);
+            }
+            self.restored.push(bucket);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo) {
+        self.held.extend(keep);
+        let mut files = FileIo::default();
+        self.writer.begin_checks(io.processing_time_ms());
+        self.writer.restore(std::mem::take(&mut self.restored), &mut files);
+        forward(files, io);
+        if !self.defects.has(Defect::FileOrphansKept) {
+            io.ask_file(FileOperation::List { folder: String::new() });
+        }
+    }
+
+    fn write(&mut self, record: Record, io: &mut SinkIo) {
+        let (split, offset) = (record.split, record.offset);
+        let folder = self.folder_of(&record);
+        let line = line_of(record, self.config.lines);
+        let mut files = FileIo::default();
+        let file = self.writer.write(&folder, &line, io.processing_time_ms(), &mut files);
+        if !self.contents.contains_key(&file.hidden) {
+            let transaction = transaction_of(&file.hidden).expect("the writer names files by its life");
+            let content = FileContent { transaction, records: RecordRanges::new() };
+            self.contents.insert(file.hidden.clone(), content);
+        }
+        let content = self.contents.get_mut(&file.hidden).expect("it is there now");
+        content.records.insert_record(split, offset);
+        forward(files, io);
+    }
+
+    fn flush(&mut self, end_of_input: bool, _io: &mut SinkIo) {
+        self.input_ends = end_of_input;
+    }
+
+    fn snapshot_state(&mut self, _checkpoint: CheckpointId) -> Vec<WriterStateElement> {
+        self.state.clone()
+    }
+
+    fn wake_at_ms(&self) -> Option<u64> {
+        Some(self.writer.next_check_ms())
+    }
+
+    fn on_processing_time(&mut self, io: &mut SinkIo) {
+        let mut files = FileIo::default();
+        self.writer.on_processing_time(io.processing_time_ms(), &mut files);
+        forward(files, io);
+    }
+
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
+        let StoreRequest::File(operation) = request else {
+            unreachable!("a file sink asks a file system: {request:?}");
+        };
+        match answer {
+            // Space may come back, and whatever is asked again is one thing.
+            StoreAnswer::Unavailable | StoreAnswer::Unknown | StoreAnswer::File(FileAnswer::NoSpace) => {
+                WriterVerdict::AskAgain
+            }
+            StoreAnswer::File(FileAnswer::Listed(files)) => WriterVerdict::Followed(self.clean_up(&files)),
+            StoreAnswer::Done { .. } => WriterVerdict::Settled,
+            other => match self.writer.answered(operation, file_answer(other)) {
+                Ok(()) => WriterVerdict::Settled,
+                Err(error) => WriterVerdict::Failed(error.to_string()),
+            },
+        }
+    }
+}
+
+impl CommittingSinkWriter for FileSinkWriter {
+    type Committable = FileOfRecords;
+
+    fn prepare_commit(&mut self, io: &mut SinkIo) -> Vec<FileOfRecords> {
+        let mut files = FileIo::default();
+        let prepared = self.writer.prepare_commit(self.input_ends, &mut files);
+        let buckets = self.writer.snapshot_state(&mut files);
+        forward(files, io);
+        self.state = buckets.into_iter().filter_map(|bucket| self.element_of(bucket)).collect();
+        let pending = prepared.into_iter().filter(|committable| match committable {
+            FileSinkCommittable::Pending(_) => true,
+            // The file systems that this serves keep nothing that would have to be cleaned up.
+            FileSinkCommittable::Cleanup(_) => false,
+        });
+        let committables = pending
+            .map(|committable| {
+                let content = self.contents.remove(&committable.file().hidden);
+                FileOfRecords { content: content.expect("each file holds records"), committable }
+            })
+            .collect();
+        debug_assert_eq!(self.contents.len(), self.state.len(), "what is not handed over is in the state");
+        self.number = self.number.next();
+        self.writer.rename(|names| names.go_on_under(self.subtask, self.fence, self.number));
+        committables
+    }
+}
+
+/// Flink's `FileCommitter` as a sink's committer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FileSinkCommitter(FileCommitter);
+
+impl Committer for FileSinkCommitter {
+    type Committable = FileOfRecords;
+
+    fn commit(&mut self, request: &mut CommitRequest<FileOfRecords>, io: &mut SinkIo) {
+        let operation = self.0.commit(&request.committable().committable);
+        io.ask_file(operation.expect("only closed files are handed over"));
+    }
+
+    fn answered(&mut self, request: &mut CommitRequest<FileOfRecords>, answer: StoreAnswer) {
+        match answer {
+            StoreAnswer::Done { before: true } => return request.signal_already_committed(),
+            StoreAnswer::Unavailable | StoreAnswer::Unknown => return request.retry_later(),
+            _ => {}
+        }
+        match self.0.answered(&request.committable().committable, file_answer(answer)) {
+            Ok(()) => {}
+            Err(FileCommitError::Failed { .. }) => request.retry_later(),
+            Err(lost) => request.signal_failed_with_unknown_reason(lost.to_string()),
+        }
+    }
+}
+
+/// What a file system answered, which a store's common words may stand for.
+fn file_answer(answer: StoreAnswer) -> FileAnswer {
+    match answer {
+        StoreAnswer::Done { before: false } => FileAnswer::Done,
+        StoreAnswer::Done { before: true } => FileAnswer::AlreadyDone,
+        StoreAnswer::NotFound => FileAnswer::NotFound,
+        StoreAnswer::File(answer) => answer,
+        other => unreachable!("{other:?} says nothing of a file"),
+    }
+}

@@ -1,0 +1,188 @@
+//! The file system that a job's file sink writes to, with its ledger.
+//!
+//! What is visible is what the bytes of the renamed files say, read when they are renamed. A hidden file is a transaction
+//! under the name that its own name stands for; the file system itself knows nothing of names, lives or fences, and refuses
+//! nobody. It is one machine: when it loses its power, what was not synced may be gone, a half-written end included, while
+//! whoever wrote it lives on and has been told that it was written.
+
+use super::content::Content;
+use super::store::{Caller, OpenTransaction};
+use super::{FileSystem, VisibleLedger};
+use crate::choices::Choices;
+use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::connectors::file_sink::{provenance, transaction_of};
+use splitrace_runtime::event::EventKind;
+use splitrace_runtime::ids::{Fence, SplitId, TransactionName};
+use splitrace_runtime::message::{StoreReply, StoreRequest};
+use splitrace_runtime::records::{Record, RecordRanges};
+use std::collections::BTreeMap;
+
+/// A file that is not visible yet.
+#[derive(Clone, Debug, Hash)]
+struct Hidden {
+    /// Who wrote last.
+    fence: Fence,
+    /// The records of all its lines.
+    records: RecordRanges,
+    /// Whether it was ever synced.
+    durable: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct FileStore {
+    files: FileSystem,
+    hidden: BTreeMap<TransactionName, Hidden>,
+    visible: VisibleLedger,
+}
+
+impl FileStore {
+    /// What was made visible.
+    #[must_use]
+    pub const fn visible(&self) -> &VisibleLedger {
+        &self.visible
+    }
+
+    /// The files.
+    #[must_use]
+    pub const fn files(&self) -> &FileSystem {
+        &self.files
+    }
+
+    /// The hidden files, by name.
+    #[must_use]
+    pub fn open_transactions(&self) -> Vec<OpenTransaction> {
+        let open = |(name, hidden): (&TransactionName, &Hidden)| OpenTransaction {
+            name: *name,
+            fence: hidden.fence,
+            prepared: hidden.durable,
+            records: hidden.records.clone(),
+        };
+        self.hidden.iter().map(open).collect()
+    }
+
+    /// The machine loses its power.
+    pub fn lose_power(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
+        self.files.lose_power(choices);
+        let FileAnswer::Listed(left) = self.files.perform(&FileOperation::List { folder: String::new() })
+        else {
+            unreachable!("a list lists");
+        };
+        let left: Vec<TransactionName> = left.iter().filter_map(|(path, _)| transaction_of(path)).collect();
+        self.hidden.retain(|name, hidden| {
+            let is_left = left.contains(name);
+            if !is_left {
+                events
+                    .push(EventKind::TransactionRolledBack { transaction: *name, prepared: hidden.durable });
+            }
+            is_left
+        });
+    }
+
+    pub(super) fn execute(
+        &mut self,
+        caller: Caller,
+        request: StoreRequest,
+        events: &mut Vec<EventKind>,
+    ) -> StoreReply {
+        let StoreRequest::File(operation) = request else {
+            panic!("a file sink asks for nothing but files: {request:?}");
+        };
+        let content = match &operation {
+            FileOperation::Publish { hidden, length, .. } => self.content_of(hidden, *length),
+            _ => Content::default(),
+        };
+        let answer = self.files.perform(&operation);
+        if answer == FileAnswer::Done || matches!(answer, FileAnswer::Listed(_) | FileAnswer::AlreadyDone) {
+            self.enter(caller, operation, &answer, content, events);
+        }
+        StoreReply::File(answer)
+    }
+
+    /// The records that the lines of a file's first bytes say.
+    fn content_of(&self, path: &str, length: u64) -> Content {
+        let bytes = self.files.read(path).unwrap_or_default();
+        let bytes = &bytes[..bytes.len().min(length as usize)];
+        let record = |(split, offset, _): (SplitId, u64, usize)| Record {
+            split,
+            offset,
+            event_time_ms: 0,
+            key: 0,
+            payload: Vec::new(),
+        };
+        Content::of(&provenance(bytes).map(record).collect::<Vec<_>>())
+    }
+
+    /// Tells what was done.
+    fn enter(
+        &mut self,
+        caller: Caller,
+        operation: FileOperation,
+        answer: &FileAnswer,
+        content: Content,
+        events: &mut Vec<EventKind>,
+    ) {
+        if let FileOperation::List { .. } = operation {
+            let writer = caller.attempt.subtask_id();
+            events.push(EventKind::LeftoversListed { writer, fence: caller.fence() });
+            return;
+        }
+        let Some(transaction) = transaction_of(operation.path()) else { return };
+        let fence = caller.fence();
+        match operation {
+            FileOperation::Write { path, at, bytes } => {
+                if let std::collections::btree_map::Entry::Vacant(entry) = self.hidden.entry(transaction) {
+                    entry.insert(Hidden { fence, records: RecordRanges::new(), durable: false });
+                    events.push(EventKind::TransactionBegun { transaction, fence });
+                }
+                let written: RecordRanges =
+                    provenance(&bytes).map(|(split, offset, _)| at_of(split, offset)).collect();
+                if at == 0 {
+                    self.cut_back(transaction, &path, bytes.len() as u64);
+                }
+                let hidden = self.hidden.get_mut(&transaction).expect("it is there now");
+                hidden.fence = fence;
+                hidden.records.extend(&written);
+                events.push(EventKind::TransactionWritten { transaction, fence, records: written });
+            }
+            FileOperation::Resume { path, length } => self.cut_back(transaction, &path, length),
+            FileOperation::Sync { .. } => {
+                let Some(hidden) = self.hidden.get_mut(&transaction) else { return };
+                hidden.durable = true;
+                let records = hidden.records.clone();
+                events.push(EventKind::TransactionDurable { transaction, fence, records });
+            }
+            FileOperation::Publish { .. } if *answer == FileAnswer::AlreadyDone => {
+                events.push(EventKind::AlreadyVisible { transaction });
+            }
+            FileOperation::Publish { .. } => {
+                self.hidden.remove(&transaction);
+                for records in content.into_layers() {
+                    self.visible.add(transaction, records.clone());
+                    let (by, epoch) = (caller.attempt, caller.epoch);
+                    events.push(EventKind::BecameVisible { transaction, by, epoch, records });
+                }
+            }
+            FileOperation::Delete { .. } => {
+                if let Some(hidden) = self.hidden.remove(&transaction) {
+                    let prepared = hidden.durable;
+                    events.push(EventKind::TransactionRolledBack { transaction, prepared });
+                }
+            }
+            FileOperation::Read { .. } | FileOperation::List { .. } => {}
+        }
+    }
+
+    /// A file was cut: what it says is read anew, which only a restore asks for.
+    fn cut_back(&mut self, transaction: TransactionName, path: &str, length: u64) {
+        let records = self.content_of(path, length).distinct();
+        if let Some(hidden) = self.hidden.get_mut(&transaction) {
+            hidden.records = records;
+        }
+    }
+}
+
+/// A record as a range.
+fn at_of(split: SplitId, offset: u64) -> splitrace_runtime::records::OffsetRange {
+    splitrace_runtime::records::OffsetRange { split, start: offset, end: offset + 1 }
+}
