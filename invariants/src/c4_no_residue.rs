@@ -135,7 +135,7 @@ impl Checker for NoResidue {
 mod tests {
     use super::*;
     use crate::checker::RunStop;
-    use crate::testing::{History, attempt, end_of, name, range, setup};
+    use crate::testing::{History, attempt, end_of, file, name, range, setup};
     use splitrace_runtime::ids::{AttemptNumber, LeaderEpoch};
 
     const FIRST: Fence = Fence { leader_epoch: LeaderEpoch(1), attempt: AttemptNumber(0) };
@@ -189,6 +189,25 @@ mod tests {
             rolled_back(2, true),
         ];
         assert_eq!(finished(good), Ok(()));
+    }
+
+    #[test]
+    fn a_file_is_residue_unless_it_came_after_the_look_for_leftovers() {
+        let (first, second) = (file(0, 1, FIRST, 1), file(0, 1, SECOND, 1));
+        let begun = |transaction: TransactionName, fence| EventKind::TransactionBegun { transaction, fence };
+        let looked = |fence| EventKind::LeftoversListed { writer: first.writer, fence };
+        let removed = EventKind::TransactionRolledBack { transaction: first, prepared: false };
+        let shown = History::visible(second, attempt(0, 1), &[range(0, 0, 4)]);
+        // Whoever publishes it need not be who began it, and nothing tells that it was ever durable.
+        let good =
+            [begun(first, FIRST), looked(SECOND), removed.clone(), begun(second, SECOND), shown.clone()];
+        assert_eq!(finished(good.to_vec()), Ok(()));
+        let late = [looked(SECOND), begun(first, FIRST), begun(second, SECOND), shown.clone()];
+        assert_eq!(finished(late.to_vec()), Ok(()), "a zombie began it");
+        let left = [begun(first, FIRST), looked(SECOND), begun(second, SECOND), shown];
+        assert_eq!(finished(left.to_vec()).unwrap_err().subject, Subject::Transaction(first));
+        let own = [looked(SECOND), begun(second, SECOND)];
+        assert_eq!(finished(own.to_vec()).unwrap_err().subject, Subject::Transaction(second));
     }
 
     #[test]

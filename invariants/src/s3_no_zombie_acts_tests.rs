@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{History, attempt, contents, name, range, setup};
+use crate::testing::{History, attempt, contents, file, name, range, setup};
 
 fn judge(history: &History) -> Result<(), Violation> {
     let mut checker = NoZombieActs::new(&setup());
@@ -46,6 +46,34 @@ fn an_epoch_outweighs_an_attempt() {
     history.store(EventKind::TransactionBegun { transaction: name(0, 1), fence: newer });
     history.store(EventKind::TransactionBegun { transaction: name(0, 2), fence: fence(7) });
     assert_eq!(found(&history), Subject::Transaction(name(0, 2)));
+}
+
+/// A file of the first life, written by this one.
+fn file_written(by: u32) -> EventKind {
+    EventKind::TransactionWritten {
+        transaction: file(0, 1, fence(0), 1),
+        fence: fence(by),
+        records: RecordRanges::new(),
+    }
+}
+
+#[test]
+fn lives_that_nobody_fences_off_write_into_files_of_their_own() {
+    let mut history = History::new();
+    history.store(file_written(0));
+    history.store(EventKind::TransactionBegun { transaction: file(0, 1, fence(1), 1), fence: fence(1) });
+    // The newer life takes over what the older one wrote, without writing into it.
+    let transaction = file(0, 1, fence(0), 1);
+    history.store(EventKind::TransactionDurable {
+        transaction,
+        fence: fence(1),
+        records: RecordRanges::new(),
+    });
+    history.store(file_written(0));
+    assert_eq!(judge(&history), Ok(()));
+    history.store(file_written(1));
+    history.store(file_written(0));
+    assert_eq!(found(&history), Subject::Transaction(transaction));
 }
 
 #[test]

@@ -166,6 +166,12 @@ pub fn name(subtask: u32, number: u64) -> TransactionName {
     TransactionName::new(attempt(subtask, 0).subtask_id(), CheckpointId(number))
 }
 
+/// The file that a life of a writer begins as its how-manieth under that number.
+#[must_use]
+pub fn file(subtask: u32, number: u64, fence: Fence, counter: u32) -> TransactionName {
+    TransactionName { part: Some(TransactionPart { fence, counter }), ..name(subtask, number) }
+}
+
 /// Contents from (split, position, end), (subtask, split, position, end) and (name, records).
 #[must_use]
 pub fn contents(

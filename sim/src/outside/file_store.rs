@@ -102,7 +102,7 @@ impl FileStore {
     /// The records that the lines of a file's first bytes say.
     fn content_of(&self, path: &str, length: u64) -> Content {
         let bytes = self.files.read(path).unwrap_or_default();
-        let bytes = &bytes[..bytes.len().min(length as usize)];
+        let counted = &bytes[..bytes.len().min(length as usize)];
         let record = |(split, offset, _): (SplitId, u64, usize)| Record {
             split,
             offset,
@@ -110,7 +110,7 @@ impl FileStore {
             key: 0,
             payload: Vec::new(),
         };
-        Content::of(&provenance(bytes).map(record).collect::<Vec<_>>())
+        Content::of(&provenance(counted).map(record).collect::<Vec<_>>())
     }
 
     /// Tells what was done.
@@ -135,8 +135,7 @@ impl FileStore {
                     entry.insert(Hidden { fence, records: RecordRanges::new(), durable: false });
                     events.push(EventKind::TransactionBegun { transaction, fence });
                 }
-                let written: RecordRanges =
-                    provenance(&bytes).map(|(split, offset, _)| at_of(split, offset)).collect();
+                let written = ranges_of(&bytes);
                 if at == 0 {
                     self.cut_back(transaction, &path, bytes.len() as u64);
                 }
@@ -182,7 +181,14 @@ impl FileStore {
     }
 }
 
-/// A record as a range.
-fn at_of(split: SplitId, offset: u64) -> splitrace_runtime::records::OffsetRange {
-    splitrace_runtime::records::OffsetRange { split, start: offset, end: offset + 1 }
+/// The records that lines say, as ranges.
+fn ranges_of(lines: &[u8]) -> RecordRanges {
+    let mut ranges = RecordRanges::new();
+    for (split, offset, _) in provenance(lines) {
+        ranges.insert_record(split, offset);
+    }
+    ranges
 }
+
+#[cfg(test)]
+mod tests;

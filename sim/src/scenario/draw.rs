@@ -1,9 +1,12 @@
 //! Scenarios drawn from a seed, swarm fashion: each seed switches features and faults on or off and weights them, so that
 //! campaigns reach combinations that one fixed mix never would.
 
+mod sink;
+
 use super::weaker_modes::weaken;
 use super::{Ending, FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Resubmission, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
+use sink::draw_sink;
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::event::Window;
@@ -155,6 +158,13 @@ pub(super) enum Property {
     DiscoverySplits,
     DiscoveryFailing,
     DiscoveryLook,
+    RollsOnCheckpoint,
+    BulkFormat,
+    PartSize,
+    RolloverInterval,
+    InactivityInterval,
+    BucketCheckInterval,
+    Buckets,
 }
 
 impl Scenario {
@@ -245,6 +255,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
         high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
         sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
+        sink: draw_sink(drawer),
         defects: DefectSet::NONE,
     }
 }
@@ -295,7 +306,9 @@ fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Opt
     let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
     let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 3) as u32;
     let delay_ns = drawer.below(Property::ResubmissionDelay, 121) * NANOS_PER_MILLI;
-    let older_by = u32::from(drawer.percent(Property::ResubmissionOlder, 15));
+    let older = drawer.percent(Property::ResubmissionOlder, 15);
+    // Of files that a later checkpoint made visible an older one goes on with what was hidden then.
+    let older_by = u32::from(older && !matches!(job.sink, SinkKind::Files(_)));
     let ending =
         [Ending::Cancel, Ending::Stop, Ending::Drain][drawer.below(Property::ResubmissionEnding, 3) as usize];
     let coordinated = job.vertices.iter().any(|vertex| vertex.coordinated.is_some());

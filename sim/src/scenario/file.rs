@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::place::line_of;
-use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, VertexConfig};
+use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, SinkKind, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -153,9 +153,20 @@ impl Scenario {
             );
             return wrong("job.checkpointing.timeout_ns", &message);
         }
+        self.validate_sink()?;
         self.validate_calls()?;
         self.validate_resubmission()?;
         self.validate_surroundings()
+    }
+
+    fn validate_sink(&self) -> Result<(), ScenarioError> {
+        match self.job.sink {
+            SinkKind::Files(files) if !files.is_valid() => Err(ScenarioError::value(
+                "job.sink.files",
+                "bucket_check_interval_ms and buckets are at least 1, and a bulk format rolls on checkpoints",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// A call to an outside system must be able to come back before whoever made it gives it up.
@@ -185,6 +196,12 @@ impl Scenario {
         }
         if resubmission.after_checkpoints == 0 || !(1..=64).contains(&resubmission.parallelism) {
             return wrong("after_checkpoints is at least 1, and parallelism lies between 1 and 64");
+        }
+        if resubmission.older_by > 0 && matches!(self.job.sink, SinkKind::Files(_)) {
+            return wrong(
+                "older_by is 0 where the sink writes files: one that was open in an older checkpoint has been renamed since, \
+                 and cannot be gone on with",
+            );
         }
         let dealt = self.job.vertices.iter().filter(|vertex| vertex.parallelism != resubmission.parallelism);
         if dealt.into_iter().any(|vertex| vertex.coordinated.is_some()) {

@@ -125,8 +125,8 @@ pub fn encode_writer_state(elements: &[WriterStateElement]) -> Vec<u8> {
     if elements.is_empty() { Vec::new() } else { encode(WRITER_STATE_VERSION, elements) }
 }
 
-/// The committables that a committer's stored state has still to commit, with the records that each commit makes visible. The
-/// kind of sink tells whose bytes they are.
+/// The committables that a committer's stored state has still to commit, with the records that each commit makes visible.
+/// The kind of sink tells whose bytes they are.
 ///
 /// # Errors
 /// When the bytes cannot be read.

@@ -1,8 +1,8 @@
 //! The file sink of a job: writer and committer behind the traits of every sink.
 //!
 //! Each file is a transaction of its own. It begins with the file, ends with the rename, and its name says which life of
-//! which writer made it, because a file system fences nobody off: an older life that goes on writes into files that no newer
-//! one touches. So a file in progress that comes with restored state is *sealed*: what of it counts is handed to the
+//! which writer made it, because a file system fences nobody off: an older life that goes on writes into files that no
+//! newer one touches. So a file in progress that comes with restored state is *sealed*: what of it counts is handed to the
 //! committer, and new records go into a new file. Flink goes on in the old one (FACT 83), which is right only as long as
 //! the older life is really dead.
 //!
@@ -169,10 +169,13 @@ impl FileSinkWriter {
         is_older && is_mine && !self.held.contains(&name)
     }
 
-    fn clean_up(&self, listed: &[(String, u64)]) -> Vec<StoreRequest> {
-        let residue =
-            listed.iter().filter(|(path, _)| transaction_of(path).is_some_and(|name| self.is_residue(name)));
-        residue.map(|(path, _)| StoreRequest::File(FileOperation::Delete { path: path.clone() })).collect()
+    /// Removes what older lives left behind.
+    fn clean_up(&self, listed: &[(String, u64)], io: &mut SinkIo) {
+        for (path, _) in listed {
+            if transaction_of(path).is_some_and(|name| self.is_residue(name)) {
+                io.ask_file(FileOperation::Delete { path: path.clone() });
+            }
+        }
     }
 }
 
@@ -251,7 +254,7 @@ impl SinkWriter for FileSinkWriter {
         forward(files, io);
     }
 
-    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer) -> WriterVerdict {
+    fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
         let StoreRequest::File(operation) = request else {
             unreachable!("a file sink asks a file system: {request:?}");
         };
@@ -260,7 +263,10 @@ impl SinkWriter for FileSinkWriter {
             StoreAnswer::Unavailable | StoreAnswer::Unknown | StoreAnswer::File(FileAnswer::NoSpace) => {
                 WriterVerdict::AskAgain
             }
-            StoreAnswer::File(FileAnswer::Listed(files)) => WriterVerdict::Followed(self.clean_up(&files)),
+            StoreAnswer::File(FileAnswer::Listed(files)) => {
+                self.clean_up(&files, io);
+                WriterVerdict::Settled
+            }
             StoreAnswer::Done { .. } => WriterVerdict::Settled,
             other => match self.writer.answered(operation, file_answer(other)) {
                 Ok(()) => WriterVerdict::Settled,
@@ -309,7 +315,12 @@ impl Committer for FileSinkCommitter {
         io.ask_file(operation.expect("only closed files are handed over"));
     }
 
-    fn answered(&mut self, request: &mut CommitRequest<FileOfRecords>, answer: StoreAnswer) {
+    fn answered(
+        &mut self,
+        request: &mut CommitRequest<FileOfRecords>,
+        answer: StoreAnswer,
+        _io: &mut SinkIo,
+    ) {
         match answer {
             StoreAnswer::Done { before: true } => return request.signal_already_committed(),
             StoreAnswer::Unavailable | StoreAnswer::Unknown => return request.retry_later(),
