@@ -5,16 +5,16 @@
 mod discovery;
 mod event_time;
 mod exchange;
-mod files;
 mod file_sink;
+mod files;
 mod restart;
 mod script;
 
 pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
-pub use files::{FileReaderConfig, FileSourceConfig};
 pub use file_sink::{FileSinkConfig, LineContent};
+pub use files::{FileReaderConfig, FileSourceConfig};
 pub use restart::RestartConfig;
 pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,

@@ -27,7 +27,7 @@ pub enum FileOperation {
         bytes: Vec<u8>,
     },
     /// Make everything that was written to the file durable: so many bytes. A file that is shorter has lost some of them, of
-    /// which a file system that has just begun anew knows nothing.
+    /// which a file system that began anew knows nothing.
     Sync {
         /// The file.
         path: String,

@@ -254,7 +254,6 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI },
         high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
-        sink: if drawer.percent(Property::Sink, 50) { SinkKind::Transactional } else { SinkKind::Append },
         sink: draw_sink(drawer),
         defects: DefectSet::NONE,
     }
