@@ -48,6 +48,8 @@ named() {
     done
 }
 step "named defects on five ranges" named
+step "twenty real jobs, killed three times each" \
+    cargo test --profile sim -p splitrace --test job_kill -- --ignored
 step "the explorer without pruning" \
     cargo test --profile sim -p splitrace-sim --test litmus_gateway -- --ignored
 printf '=== all passed in %d s\n' "$SECONDS"

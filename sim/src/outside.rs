@@ -17,7 +17,7 @@ mod visible_ledger;
 pub use append_store::AppendStore;
 pub use file_store::FileStore;
 pub use file_system::FileSystem;
-pub use high_availability::HighAvailability;
+pub use high_availability::{DurableState, HighAvailability};
 pub use store::{OpenTransaction, Store};
 pub use transactional_store::TransactionalStore;
 pub use visible_ledger::{VisibleEntry, VisibleLedger};

@@ -92,6 +92,9 @@ pub enum Command {
     /// Print or check scenarios
     #[command(subcommand)]
     Scenario(ScenarioCommand),
+    /// Run a real job: files in, files out, each record once
+    #[command(subcommand)]
+    Job(JobCommand),
 }
 
 /// Arguments of `oracle`.
@@ -290,6 +293,35 @@ pub struct ScenarioShowArguments {
 pub struct ScenarioCheckArguments {
     /// The file
     #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// What `job` does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum JobCommand {
+    /// Run a job, or go on with one that was stopped or killed
+    #[command(after_help = "\
+Example:
+  splitrace job run job.toml
+
+docs/jobs.md has a job file with every setting. The same command goes on from the last completed checkpoint, however the
+run before ended; a job that has finished stays so.
+
+Ctrl-C (or SIGTERM) stops the job with a last checkpoint; a second one ends the process at once, as kill -9 does, which
+costs no record either.
+
+Exit code: 0 finished or stopped, 1 the job failed, 2 its file, its folders or its state are wrong, 130 a second Ctrl-C.")]
+    Run(JobArguments),
+    /// Check a job file, its folders and its state
+    #[command(after_help = "Example:\n  splitrace job check job.toml")]
+    Check(JobArguments),
+}
+
+/// Arguments of `job run` and `job check`.
+#[derive(Clone, Debug, Args)]
+pub struct JobArguments {
+    /// The job file
+    #[arg(value_name = "JOB.toml")]
     pub file: PathBuf,
 }
 

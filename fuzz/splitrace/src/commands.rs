@@ -4,6 +4,8 @@ mod bench;
 mod campaign;
 mod defects;
 mod demo;
+mod interrupts;
+mod job;
 mod judgements;
 mod oracle;
 mod replay;
@@ -33,6 +35,7 @@ pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
         Command::Oracle(arguments) => oracle::execute(*arguments),
         Command::Bench(arguments) => Ok(bench::execute(arguments)),
         Command::Scenario(command) => scenario::execute(command),
+        Command::Job(command) => job::execute(command),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! A violation is no error: it is what the command was asked to look for.
 
+use crate::job::JobError;
 use splitrace_sim::replay::ReplayError;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,6 +82,9 @@ pub enum CommandError {
     /// Operations cannot be read, or answers not written.
     #[error("cannot go on answering: {0}")]
     OracleStream(std::io::Error),
+    /// A job cannot run, or cannot go on.
+    #[error(transparent)]
+    Job(#[from] JobError),
     /// Ctrl-C cannot be caught.
     #[error("cannot listen for Ctrl-C: {0}")]
     NoInterruptHandler(std::io::Error),

@@ -12,6 +12,7 @@ pub mod commands;
 pub mod engine;
 pub mod error;
 pub mod invocation;
+pub mod job;
 pub mod oracle;
 pub mod parse;
 pub mod real_files;

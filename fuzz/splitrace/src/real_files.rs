@@ -125,11 +125,16 @@ impl RealFiles {
                 Err(error) => return Err(error),
             };
             for entry in entries {
-                let entry = entry?;
-                if entry.file_type()?.is_dir() {
-                    folders.push(entry.path());
-                } else {
-                    found.push((self.name_of(&entry.path()), entry.metadata()?.len()));
+                let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+                if kind.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                // A link counts as what it leads to, if that is a file; what is gone meanwhile is not there.
+                match path.metadata() {
+                    Ok(data) if data.is_file() => found.push((self.name_of(&path), data.len())),
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
                 }
             }
         }

@@ -26,8 +26,8 @@ pub enum FileOperation {
         #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
     },
-    /// Make everything that was written to the file durable: so many bytes. A file that is shorter has lost some of them, of
-    /// which a file system that began anew knows nothing.
+    /// Make everything that was written to the file durable: so many bytes. A file that is shorter has lost some of them,
+    /// of which a file system that began anew knows nothing.
     Sync {
         /// The file.
         path: String,

@@ -20,7 +20,7 @@ mod source_split_reader;
 mod split;
 mod split_reader;
 
-pub use discovery::Discovery;
+pub use discovery::{Discovery, is_input};
 pub use enumerator::{FileEnumerator, FileEnumeratorState};
 pub use source::{
     FileRecordEmitter, FileSource, FileSourceSerializer, FileSplit, file_enumerators, file_reader,

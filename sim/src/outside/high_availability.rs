@@ -20,8 +20,11 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+mod durable;
 #[cfg(test)]
 mod tests;
+
+pub use durable::DurableState;
 
 /// The high-availability service of one job.
 #[derive(Clone, Debug, Hash)]

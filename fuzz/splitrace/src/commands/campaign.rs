@@ -3,9 +3,9 @@
 mod digest;
 mod files;
 mod found;
-mod interrupts;
 mod text;
 
+use super::interrupts::Interrupts;
 use super::stopwatch::Stopwatch;
 use crate::arguments::CampaignArguments;
 use crate::campaign::{Driven, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
@@ -16,7 +16,6 @@ use crate::report::Report;
 use digest::digest;
 use files::Folder;
 use found::DefectResult;
-use interrupts::Interrupts;
 use serde::Serialize;
 use splitrace_runtime::defects::Defect;
 use std::num::NonZero;
@@ -73,7 +72,10 @@ struct CampaignResult {
 pub(super) fn execute(arguments: &CampaignArguments) -> Result<Report, CommandError> {
     let source = ScenarioSource::new(arguments.scenario.as_deref(), &arguments.switches)?;
     let folder = arguments.out.as_deref().map(Folder::open).transpose()?;
-    let interrupts = Interrupts::listen()?;
+    // The first ends the runs where they are; what was found is told, and then written down. The second leaves out the
+    // files that are not written yet, between two files and never inside one. The third ends the process, should a disk
+    // or a terminal not let go of it.
+    let interrupts = Interrupts::listen(3, || {})?;
     let seeds = seeds(arguments);
     let keep = usize::try_from(arguments.keep).unwrap_or(usize::MAX);
     let plan = Plan { seeds: seeds.start..seeds.end, jobs: jobs(arguments), keep };

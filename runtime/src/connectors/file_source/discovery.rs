@@ -42,6 +42,8 @@ impl Discovery {
     }
 }
 
-fn is_input(path: &str) -> bool {
+/// Whether a file is read at all: nothing in its path is hidden.
+#[must_use]
+pub fn is_input(path: &str) -> bool {
     path.split('/').all(|part| !part.starts_with('.') && !part.starts_with('_'))
 }

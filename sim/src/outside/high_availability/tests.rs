@@ -305,3 +305,50 @@ fn a_savepoint_is_stored_beside_the_checkpoints_and_one_that_stops_the_job_among
     assert_eq!(service.submit(Arc::clone(&service.config.clone()), 0), Some(CheckpointId(2)));
     assert!(!service.is_stopped(), "the next job begins with it");
 }
+
+#[test]
+fn what_is_durable_goes_on_under_a_new_epoch() {
+    let mut first = service();
+    ask(&mut first, job_manager(0), 0, 0, LEASE);
+    ask(&mut first, job_manager(0), 1, 1, raise(7));
+    ask(&mut first, job_manager(0), 1, 2, checkpoint(7));
+    let config = Arc::clone(&first.config);
+    let mut second = HighAvailability::started_again(config, first.durable_state());
+    assert_eq!(second.durable_state(), first.durable_state(), "nothing is lost and nothing is new");
+    let granted = ask(&mut second, job_manager(0), 0, 0, LEASE).reply;
+    let Some(HighAvailabilityReply::LeaseGranted { epoch, counter, latest, result }) = granted else {
+        panic!("the first of a new process leads: {granted:?}")
+    };
+    assert_eq!((epoch, counter), (LeaderEpoch(2), CheckpointId(7)));
+    assert_eq!(latest.map(|latest| latest.id), Some(CheckpointId(7)));
+    assert_eq!(result, None);
+}
+
+#[test]
+fn a_stopped_job_goes_on_from_its_savepoint_and_a_finished_one_does_not() {
+    let with = |result: Option<JobResult>, kind| {
+        let latest =
+            CompletedCheckpoint { kind, id: CheckpointId(3), coordinators: Vec::new(), subtasks: Vec::new() };
+        let state = DurableState {
+            counter: CheckpointId(3),
+            latest: Some(Arc::new(latest)),
+            result,
+            ..DurableState::default()
+        };
+        HighAvailability::started_again(Arc::clone(&service().config), state)
+    };
+    let stop = CheckpointKind::Stop { drain: false };
+    // The last of these died between the savepoint and the word that the job had ended.
+    for result in
+        [Some(JobResult::Stopped(CheckpointId(3))), Some(JobResult::Failed("disk".to_owned())), None]
+    {
+        let again = with(result, stop);
+        assert_eq!(again.result(), None);
+        assert_eq!(again.latest().map(|latest| latest.kind), Some(CheckpointKind::Recovery));
+        assert!(!again.is_stopped());
+    }
+    assert_eq!(
+        with(Some(JobResult::Finished), CheckpointKind::Recovery).result(),
+        Some(&JobResult::Finished)
+    );
+}

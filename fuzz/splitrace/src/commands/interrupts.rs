@@ -1,9 +1,5 @@
 //! Ctrl-C, counted.
 //!
-//! The first ends the runs where they are; what was found is told, and then written down. The second leaves out the files
-//! that are not written yet, also at once, but between two files and never inside one. The third ends the process, should
-//! a disk or a terminal not let go of it.
-//!
 //! SIGTERM counts as well, and so does SIGHUP, unless whoever started the command had it ignored: `nohup` means that a
 //! campaign outlives its terminal. (`ctrlc`, which serves elsewhere, hears nothing at all once one signal is ignored.)
 
@@ -11,19 +7,20 @@ use crate::error::CommandError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often Ctrl-C was pressed since the campaign began.
+/// How often Ctrl-C was pressed since somebody began to listen.
 #[derive(Clone, Debug)]
 pub(super) struct Interrupts(Arc<AtomicU32>);
 
 impl Interrupts {
-    /// Starts listening.
-    pub(super) fn listen() -> Result<Self, CommandError> {
+    /// Starts listening; `heard` is told of each, and the `last`-th ends the process at once.
+    pub(super) fn listen(last: u32, heard: impl Fn() + Send + 'static) -> Result<Self, CommandError> {
         let count = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&count);
         let handler = move || {
-            if counted.fetch_add(1, Ordering::Relaxed) >= 2 {
+            if counted.fetch_add(1, Ordering::Relaxed) + 1 >= last {
                 std::process::exit(crate::report::EXIT_INTERRUPTED.into());
             }
+            heard();
         };
         hear(handler).map_err(CommandError::NoInterruptHandler)?;
         Ok(Self(count))

@@ -1,0 +1,56 @@
+//! How much a job has to read, and how much of it is read for good: for the progress bar, nothing else.
+
+use super::file::Job;
+use crate::real_files::RealFiles;
+use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::source::SimpleVersionedSerializer;
+use splitrace_runtime::api::source_state::{
+    EnumeratorState, StateError, decode_enumerator_state, decode_reader_state,
+};
+use splitrace_runtime::connectors::file_source::{
+    FileEnumeratorState, FileSourceSerializer, FileSplit, is_input,
+};
+use splitrace_runtime::message::{CompletedCheckpoint, SplitPayload};
+
+/// The bytes of all input files; `None` for a source without an end, as more may come.
+pub(super) fn total_bytes(job: &Job) -> Option<u64> {
+    if job.discover_every.is_some() {
+        return None;
+    }
+    let all = FileOperation::List { folder: String::new() };
+    let FileAnswer::Listed(files) = RealFiles::new(job.source_folder.clone()).perform(&all) else {
+        return None;
+    };
+    Some(files.iter().filter(|(path, _)| is_input(path)).map(|(_, bytes)| bytes).sum())
+}
+
+/// How many of `total` bytes lie before the positions of a checkpoint; 0 when that cannot be told.
+pub(super) fn bytes_before(checkpoint: &CompletedCheckpoint, total: u64) -> u64 {
+    bytes_left(checkpoint).ok().flatten().map_or(0, |left| total.saturating_sub(left))
+}
+
+/// How many bytes a checkpoint's splits have yet to be read; `None` when it was taken before the input was looked at.
+fn bytes_left(checkpoint: &CompletedCheckpoint) -> Result<Option<u64>, StateError> {
+    let mut left = 0;
+    for (_, state) in &checkpoint.coordinators {
+        let EnumeratorState { pending, extra } = decode_enumerator_state(state)?;
+        let Some((version, extra)) = extra.split_first() else { return Ok(None) };
+        let state: FileEnumeratorState = FileSourceSerializer.deserialize(u32::from(*version), extra)?;
+        if !state.has_looked {
+            return Ok(None);
+        }
+        left += bytes_of(&pending)?;
+    }
+    for subtask in &checkpoint.subtasks {
+        left += bytes_of(&decode_reader_state(&subtask.snapshot.reader)?)?;
+    }
+    Ok(Some(left))
+}
+
+fn bytes_of(splits: &[SplitPayload]) -> Result<u64, StateError> {
+    let left = |split: &SplitPayload| {
+        let FileSplit { part, .. } = FileSourceSerializer.deserialize(split.version, &split.bytes)?;
+        Ok(part.end().saturating_sub(part.position))
+    };
+    splits.iter().map(left).sum()
+}
