@@ -220,6 +220,9 @@ registry! {
     FileOrphansKept = "file-orphans-kept",
         "hidden files that no state holds any more stay behind for ever",
         ["C4"], "FACT 85", Quirk;
+    FileNamesRestart = "file-names-restart",
+        "the names of files do not say which life makes them: two lives write into one file",
+        ["C1", "C2", "C4", "K2", "R1", "S3"], "cf. FACT 89", Planted;
     KnownReasonDropped = "known-reason-dropped",
         "a committable that failed for a known reason is dropped in silence, and the job finishes without its records",
         ["C2", "R1"], "FACT 73", Quirk;

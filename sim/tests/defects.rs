@@ -89,6 +89,7 @@ defects! {
     pending_never_expires = "pending-never-expires";
     commit_given_up_silently = "commit-given-up-silently";
     unknown_error_is_success = "unknown-error-is-success";
+    file_names_restart = "file-names-restart";
 }
 
 #[test]

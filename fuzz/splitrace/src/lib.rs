@@ -11,6 +11,7 @@ pub mod campaign;
 pub mod commands;
 pub mod engine;
 pub mod error;
+pub mod file_watch;
 pub mod invocation;
 pub mod job;
 pub mod oracle;

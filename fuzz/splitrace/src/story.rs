@@ -5,8 +5,9 @@
 //! stops where something is violated, and the last rows are told in full detail. What is left out is counted
 //! where it would stand.
 
+use crate::file_watch::FileWatch;
 use crate::timeline::{Row, Rows, Weight};
-use splitrace_runtime::config::JobConfig;
+use splitrace_runtime::config::{JobConfig, SinkKind};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
 use std::fmt::Write;
@@ -24,13 +25,21 @@ pub struct Story {
     told: Vec<Row>,
     reads: Ledger,
     visible: Ledger,
+    /// What appears in the folder of a job that writes files.
+    files: Option<FileWatch>,
 }
 
 impl Story {
     /// For a run of this job.
     #[must_use]
     pub fn new(job: &JobConfig) -> Self {
-        Self { rows: Rows::new(job), told: Vec::new(), reads: Ledger::default(), visible: Ledger::default() }
+        Self {
+            rows: Rows::new(job),
+            told: Vec::new(),
+            reads: Ledger::default(),
+            visible: Ledger::default(),
+            files: matches!(job.sink, SinkKind::Files(_)).then(FileWatch::default),
+        }
     }
 
     /// Takes the next event of the run.
@@ -42,7 +51,16 @@ impl Story {
             }
             _ => {}
         }
+        if let Some(files) = &mut self.files {
+            files.observe(event);
+        }
         self.told.extend(self.rows.row(event));
+    }
+
+    /// What appeared in the folder of a job that writes files.
+    #[must_use]
+    pub const fn files(&self) -> Option<&FileWatch> {
+        self.files.as_ref()
     }
 
     /// Adds a row of the program that submitted the job.

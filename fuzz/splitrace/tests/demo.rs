@@ -208,3 +208,23 @@ fn an_outage_uses_up_eleven_calls_at_once_and_a_committer_that_backs_off_sits_it
         assert_eq!(patient.last_line(), EXACTLY_ONCE, "seed {seed}");
     }
 }
+
+/// When the first file of a run appears, in seconds.
+fn first_file_at(settings: &[&str]) -> f64 {
+    let output = demo(&[&["filesink-default"], settings].concat());
+    let line = output.text.lines().find(|line| line.contains("new committed file")).expect("a file appears");
+    line["t=".len()..].trim_start().split('s').next().unwrap().parse().expect("a time")
+}
+
+#[test]
+fn a_file_is_a_minute_old_one_check_later_unless_its_first_record_came_with_the_first_one() {
+    assert!((120.0..121.0).contains(&first_file_at(&[])), "FACT 91");
+    assert!(
+        (60.0..60.5).contains(&first_file_at(&["latency=0"])),
+        "nothing takes time: the record is there at once"
+    );
+    let sooner = first_file_at(&["rollover_interval=2000", "bucket_check_interval=3000", "seconds=9"]);
+    assert!((3.0..6.5).contains(&sooner), "{sooner}");
+    let small = first_file_at(&["part_size=100", "seconds=9", "interval=500"]);
+    assert!((1.5..2.6).contains(&small), "17 lines of 6 bytes are over the limit: {small}");
+}

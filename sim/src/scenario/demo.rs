@@ -46,6 +46,16 @@ pub struct DemoOptions {
     pub commit_updates: bool,
     /// `sink.committer.retries` of the job's configuration.
     pub commit_retries: u32,
+    /// The longest trip through the network, in milliseconds; with 0 nothing takes any time.
+    pub latency_ms: u64,
+    /// After so many seconds an endless job is cancelled.
+    pub seconds: u64,
+    /// A file that is so old is closed at the next check, in milliseconds.
+    pub rollover_interval_ms: u64,
+    /// Milliseconds between two checks.
+    pub bucket_check_interval_ms: u64,
+    /// A file that is larger is closed.
+    pub part_size_bytes: u64,
 }
 
 impl Default for DemoOptions {
@@ -66,6 +76,25 @@ impl Default for DemoOptions {
             unaligned: false,
             commit_updates: false,
             commit_retries: 10,
+            latency_ms: 9,
+            seconds: 9,
+            rollover_interval_ms: 60_000,
+            bucket_check_interval_ms: 60_000,
+            part_size_bytes: 128 << 20,
+        }
+    }
+}
+
+impl DemoOptions {
+    /// What a mode runs with when nothing is varied: the recorded job's settings.
+    #[must_use]
+    pub fn of(mode: DemoMode) -> Self {
+        let endless =
+            Self { delay_ms: 100, interval_ms: 2_000, splits: 1, parallelism: 1, ..Self::default() };
+        match mode {
+            DemoMode::FilesinkDefault => Self { seconds: 131, ..endless },
+            DemoMode::FilesinkOncheckpoint => Self { seconds: 25, ..endless },
+            _ => Self::default(),
         }
     }
 }
@@ -78,14 +107,14 @@ impl Scenario {
     /// The demo in a mode.
     #[must_use]
     pub fn demo(mode: DemoMode, options: DemoOptions) -> Self {
-        let bounded = mode != DemoMode::NockptUnbounded;
+        let bounded = !mode.is_endless();
         let restart_delay_ns = options.restart_delay_ms.saturating_mul(NANOS_PER_MILLI);
         Self {
-            cancel_after_ns: (!bounded).then_some(9 * SECOND_NS),
+            cancel_after_ns: (!bounded).then_some(options.seconds.saturating_mul(SECOND_NS)),
             savepoint_after_checkpoints: None,
             resubmission: mode.resubmission(options),
             limits: demo_limits(options),
-            network: demo_network(),
+            network: demo_network(options),
             faults: mode.faults(),
             job: JobConfig {
                 job: JobId(0),
@@ -110,7 +139,7 @@ impl Scenario {
                 slots_per_task_manager: None,
                 heartbeat: HeartbeatConfig { interval_ns: 2 * SECOND_NS, timeout_ns: 10 * SECOND_NS },
                 high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
-                sink: SinkKind::Append,
+                sink: mode.sink(options),
                 defects: mode.defects(),
             },
         }
@@ -121,10 +150,12 @@ impl Scenario {
 fn demo_limits(options: DemoOptions) -> Limits {
     let records = u64::from(options.splits).saturating_mul(options.records_per_split);
     let reading_ns = records.saturating_mul(options.delay_ms).saturating_mul(NANOS_PER_MILLI);
-    let virtual_time_max_ns = (120 * SECOND_NS).saturating_add(reading_ns.saturating_mul(3));
+    let endless_ns = options.seconds.saturating_mul(SECOND_NS);
+    let virtual_time_max_ns = (120 * SECOND_NS).saturating_add(reading_ns.max(endless_ns).saturating_mul(3));
     let checkpoints = virtual_time_max_ns / options.interval_ms.max(1).saturating_mul(NANOS_PER_MILLI);
+    let endless_records = 1_000 * options.seconds / options.delay_ms.max(1) * u64::from(options.parallelism);
     Limits {
-        steps_max: 200_000 + 50 * records + 200 * checkpoints,
+        steps_max: 200_000 + 50 * records.max(endless_records) + 200 * checkpoints,
         virtual_time_max_ns,
         no_progress_max_ns: PATIENCE_NS,
         settle_ns: SECOND_NS / 2,
@@ -154,7 +185,7 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             split_count: options.splits,
             records_per_split: options.records_per_split,
             policy: if push { AssignmentPolicy::Push } else { AssignmentPolicy::Pull },
-            bounded: mode != DemoMode::NockptUnbounded,
+            bounded: !mode.is_endless(),
             script: mode.script(),
             discovery: mode.discovery(),
         },
@@ -184,12 +215,14 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
     }
 }
 
-fn demo_network() -> NetworkConfig {
+fn demo_network(options: DemoOptions) -> NetworkConfig {
+    let latency_ns = options.latency_ms.saturating_mul(NANOS_PER_MILLI);
+    let latency_min_ns = NANOS_PER_MILLI.min(latency_ns);
     NetworkConfig {
         semantics: NetworkSemantics::UnorderedDuplicating,
-        latency_min_ns: NANOS_PER_MILLI,
-        latency_jitter_ns: 8 * NANOS_PER_MILLI,
-        service_jitter_ns: 20 * NANOS_PER_MILLI,
+        latency_min_ns,
+        latency_jitter_ns: latency_ns - latency_min_ns,
+        service_jitter_ns: if latency_ns == 0 { 0 } else { 20 * NANOS_PER_MILLI },
         resend_after_ns: 200 * NANOS_PER_MILLI,
         resend_max: 8,
         serialise: false,

@@ -62,6 +62,13 @@ Settings (milliseconds and counts):
   fail_at=80          the record at which the fail modes fail
   commit_fail_how=retry  or update: commit-flaky replaces the committable with each signal
   retries=10          sink.committer.retries, which Flink 2.3.0 ignores
+  latency=9           the longest trip through the network; 0: nothing takes time
+
+Settings of endless jobs and of the file sink, whose defaults are par=1 splits=1 delay=100 interval=2000:
+  seconds=131                  when the job is cancelled
+  rollover_interval=60000      the age at which a file is closed
+  bucket_check_interval=60000  between two checks of that
+  part_size=134217728          the bytes behind which a file is closed
 
 The last line counts what became visible outside. A record that is read twice but committed once is what
 exactly-once means; 'duplicates' and 'missing' are what it forbids.")]
@@ -109,6 +116,11 @@ enum Key {
     FailAt,
     CommitFailHow,
     Retries,
+    Latency,
+    Seconds,
+    RolloverInterval,
+    BucketCheckInterval,
+    PartSize,
 }
 
 /// Each key with its least and most value.
@@ -127,6 +139,11 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("fail_at", Key::FailAt, 0, 100_000),
     ("commit_fail_how", Key::CommitFailHow, 0, 1),
     ("retries", Key::Retries, 0, 100),
+    ("latency", Key::Latency, 0, 100),
+    ("seconds", Key::Seconds, 1, 3_600),
+    ("rollover_interval", Key::RolloverInterval, 1, 600_000),
+    ("bucket_check_interval", Key::BucketCheckInterval, 1, 600_000),
+    ("part_size", Key::PartSize, 1, 1 << 30),
 ];
 
 impl Setting {
@@ -148,6 +165,11 @@ impl Setting {
             Key::FailAt => options.fail_at_record = Some(number),
             Key::CommitFailHow => options.commit_updates = self.value == 1,
             Key::Retries => options.commit_retries = self.value,
+            Key::Latency => options.latency_ms = number,
+            Key::Seconds => options.seconds = number,
+            Key::RolloverInterval => options.rollover_interval_ms = number,
+            Key::BucketCheckInterval => options.bucket_check_interval_ms = number,
+            Key::PartSize => options.part_size_bytes = number,
         }
     }
 }

@@ -27,8 +27,11 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
     let (report, mut story) = engine::tell_to_the_end(&scenario, arguments.seed);
     let result = RunResult::of(Some(arguments.seed), &report, false);
     story.say(report.virtual_time_ns, result.records.line());
-    let time_line: Vec<String> =
+    let mut time_line: Vec<String> =
         story.rows().iter().filter(|row| is_shown(row)).map(ToString::to_string).collect();
+    if let Some(files) = story.files().filter(|_| arguments.mode.writes_files()) {
+        time_line = files.text(arguments.mode.id()).lines().map(str::to_owned).collect();
+    }
     let mut text = time_line.join("\n");
     text.push_str("\n\n");
     tell_reads(&mut text, &story, &result);
@@ -45,7 +48,9 @@ pub(super) fn execute(arguments: &DemoArguments) -> Result<Report, CommandError>
         writeln!(text, "{}, as this mode promises no more: {}", result.verdict.line(), result.promise)
             .expect("a string takes all");
     }
-    writeln!(text, "{}", result.records.line()).expect("a string takes all");
+    if !arguments.mode.writes_files() {
+        writeln!(text, "{}", result.records.line()).expect("a string takes all");
+    }
     let clean = result.verdict.clean;
     let json = DemoResult {
         mode: arguments.mode.id(),
@@ -77,7 +82,7 @@ fn tell_reads(text: &mut String, story: &Story, result: &RunResult) {
 }
 
 fn scenario(arguments: &DemoArguments) -> Result<Scenario, CommandError> {
-    let mut options = DemoOptions::default();
+    let mut options = DemoOptions::of(arguments.mode);
     arguments.settings.iter().for_each(|setting| setting.apply(&mut options));
     if let Some(moment) = arguments.at {
         options.moment = moment.into();

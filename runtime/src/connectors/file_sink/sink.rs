@@ -123,10 +123,9 @@ pub struct FileSinkWriter {
 impl FileSinkWriter {
     fn new(config: FileSinkConfig, defects: DefectSet, context: &WriterInitContext) -> Self {
         debug_assert!(config.is_valid(), "whoever reads a configuration checks it");
-        let (subtask, fence) = (context.subtask, context.fence);
+        let subtask = context.subtask;
+        let fence = if defects.has(Defect::FileNamesRestart) { Fence::default() } else { context.fence };
         let number = context.restored.unwrap_or_default().next();
-        let resumes = defects.has(Defect::FileResumedInPlace);
-        let recovery = if resumes { Recovery::ResumeInPlace } else { Recovery::Seal };
         let names = UniqueNames::of_life(subtask, fence, number);
         Self {
             config,
@@ -136,7 +135,7 @@ impl FileSinkWriter {
             parallelism: context.parallelism,
             number,
             input_ends: false,
-            writer: FileWriter::new(config.writer(recovery), names, 0),
+            writer: FileWriter::new(config.writer(recovery_of(defects)), names, 0),
             contents: BTreeMap::new(),
             restored: Vec::new(),
             held: Vec::new(),
@@ -184,6 +183,11 @@ fn forward(mut files: FileIo, io: &mut SinkIo) {
     while let Some(operation) = files.next_operation() {
         io.ask_file(operation);
     }
+}
+
+/// What becomes of the file in progress of an earlier life.
+const fn recovery_of(defects: DefectSet) -> Recovery {
+    if defects.has(Defect::FileResumedInPlace) { Recovery::ResumeInPlace } else { Recovery::Seal }
 }
 
 impl SinkWriter for FileSinkWriter {

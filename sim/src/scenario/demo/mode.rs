@@ -91,6 +91,10 @@ modes! {
         "The store is out for 8 s: 11 calls and the restarts are used up, and the job fails";
     OutageBackOff = "outage-back-off",
         "The same, and the committer backs off inside commit: nothing fails";
+    FilesinkDefault = "filesink-default",
+        "The file sink with its default policy: records are hidden until their file is a minute old at a check";
+    FilesinkOncheckpoint = "filesink-oncheckpoint",
+        "The file sink that closes its file at each checkpoint: records are hidden for an interval";
     CommitEarly = "commit-early",
         "The committer does not wait until the checkpoint is complete (C3)";
     Fetcher = "fetcher",

@@ -3,6 +3,7 @@
 use super::super::{Ending, FaultConfig, Resubmission};
 use super::{DemoMode, DemoOptions};
 use splitrace_runtime::config::*;
+use splitrace_runtime::connectors::file_sink::RollingPolicy;
 use splitrace_runtime::defects::{Defect, DefectSet};
 use splitrace_runtime::ids::WatermarkGroup;
 
@@ -29,6 +30,31 @@ const RESUBMISSION_PAUSE_NS: u64 = 1_000 * NANOS_PER_MILLI;
 impl DemoMode {
     pub(super) const fn has_checkpoints(self) -> bool {
         !matches!(self, Self::Nockpt | Self::NockptFail | Self::NockptUnbounded)
+    }
+
+    /// Whether its source has no end: the job is cancelled then.
+    pub(super) const fn is_endless(self) -> bool {
+        matches!(self, Self::NockptUnbounded) || self.writes_files()
+    }
+
+    /// Whether its sink writes files; then how long records are hidden is what it is about.
+    #[must_use]
+    pub const fn writes_files(self) -> bool {
+        matches!(self, Self::FilesinkDefault | Self::FilesinkOncheckpoint)
+    }
+
+    pub(super) const fn sink(self, options: DemoOptions) -> SinkKind {
+        let policy = match self {
+            Self::FilesinkDefault => RollingPolicy::Default {
+                part_size_max_bytes: options.part_size_bytes,
+                rollover_interval_ms: options.rollover_interval_ms,
+                inactivity_interval_ms: options.rollover_interval_ms,
+            },
+            Self::FilesinkOncheckpoint => RollingPolicy::OnCheckpoint,
+            _ => return SinkKind::Append,
+        };
+        let bucket_check_interval_ms = options.bucket_check_interval_ms;
+        SinkKind::Files(FileSinkConfig { policy, bucket_check_interval_ms, ..FileSinkConfig::DEFAULT })
     }
 
     pub(super) const fn is_push(self) -> bool {
