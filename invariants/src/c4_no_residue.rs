@@ -15,6 +15,7 @@ use crate::checker::{Checker, Docket, RunEnd, RunSetup};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::violation::{Subject, Violation};
+use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{Fence, SubtaskId, TransactionName};
 use splitrace_runtime::message::JobResult;
@@ -36,6 +37,8 @@ pub struct NoResidue {
     unsettled: Vec<Work>,
     /// Whether there ever was any.
     begun: bool,
+    /// Whether an open transaction ends with its session: that is the server's duty, and the sink owes it no end.
+    has_sessions: bool,
     /// Where nobody is fenced off: the newest life of each writer that has looked for leftovers.
     looked: BTreeMap<SubtaskId, Fence>,
 }
@@ -48,13 +51,14 @@ impl NoResidue {
             docket: Docket::new(setup, Code::C4),
             unsettled: Vec::new(),
             begun: false,
+            has_sessions: setup.config.sink == SinkKind::PreparedTable,
             looked: BTreeMap::new(),
         }
     }
 
     fn begin(&mut self, name: TransactionName, fence: Fence) {
         self.begun = true;
-        if !self.is_excused(name, fence) {
+        if !self.has_sessions && !self.is_excused(name, fence) {
             self.unsettled.push(Work { name, fence, prepared: false });
         }
     }
@@ -73,10 +77,10 @@ impl NoResidue {
     fn prepare(&mut self, name: TransactionName, fence: Fence) {
         self.begun = true;
         let is_same = |work: &&mut Work| work.name == name && (name.part.is_some() || work.fence == fence);
+        let excused = self.is_excused(name, fence);
         match self.unsettled.iter_mut().find(is_same) {
             Some(work) => work.prepared = true,
-            // It is excused.
-            None if name.part.is_some() => {}
+            None if excused => {}
             None => self.unsettled.push(Work { name, fence, prepared: true }),
         }
     }
@@ -208,6 +212,31 @@ mod tests {
         assert_eq!(finished(left.to_vec()).unwrap_err().subject, Subject::Transaction(first));
         let own = [looked(SECOND), begun(second, SECOND)];
         assert_eq!(finished(own.to_vec()).unwrap_err().subject, Subject::Transaction(second));
+    }
+
+    #[test]
+    fn a_prepared_transaction_is_residue_unless_a_zombie_prepared_it_late_and_an_open_one_ends_with_its_session()
+     {
+        let mut setup = setup();
+        setup.config.sink = SinkKind::PreparedTable;
+        let finished = |kinds: &[EventKind]| {
+            let mut history = History::new();
+            for kind in kinds {
+                history.store(kind.clone());
+            }
+            let mut checker = NoResidue::new(&setup);
+            history.events().iter().try_for_each(|event| checker.observe(event))?;
+            let end = end_of(history.events());
+            checker.finish(&RunEnd { job_ended: Some(JobResult::Finished), stop: RunStop::Quiescent, ..end })
+        };
+        let first = file(0, 1, FIRST, 0);
+        let begun = EventKind::TransactionBegun { transaction: first, fence: FIRST };
+        let looked = EventKind::LeftoversListed { writer: first.writer, fence: SECOND };
+        let records = [range(0, 0, 4)].into_iter().collect();
+        let durable = EventKind::TransactionDurable { transaction: first, fence: FIRST, records };
+        assert_eq!(finished(&[begun.clone(), looked.clone()]), Ok(()));
+        assert_eq!(finished(&[begun.clone(), looked.clone(), durable.clone()]), Ok(()));
+        assert!(finished(&[begun, durable, looked]).is_err(), "it was there to be found");
     }
 
     #[test]

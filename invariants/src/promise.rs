@@ -64,6 +64,7 @@ const UNBOUNDED: &str = "an unbounded job has no end";
 const NEW_LINEAGE: &str = "what only checkpoints after the restored one made visible may come once more";
 const NAMES_TAKEN: &str =
     "names that later checkpoints used come again (FACT 88), and an append under a taken name does nothing";
+const LATE_ZOMBIE: &str = "without a fence, what a zombie prepares once its successor has looked through the leftovers stays in doubt";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
 impl Promise {
@@ -96,7 +97,7 @@ impl Promise {
                 Level::None("none is triggered any more once a task has finished (FACT 97)")
             }
             Code::S3 => match input.sink {
-                SinkKind::Transactional | SinkKind::Files(_) => Level::Full,
+                SinkKind::Transactional | SinkKind::Files(_) | SinkKind::PreparedTable => Level::Full,
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
             },
             Code::S4 if !input.bounded => Level::None(UNBOUNDED),
@@ -120,6 +121,7 @@ impl Promise {
             Code::C4 if input.checkpointing && input.bounded && !input.after_tasks_finish => {
                 Level::None(TAIL)
             }
+            Code::C4 if matches!(input.sink, SinkKind::PreparedTable) => Level::Weaker(LATE_ZOMBIE),
             Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
             Code::R1 | Code::S2 | Code::S4 | Code::S5 | Code::K1 | Code::K2 => Level::Full,
@@ -151,7 +153,12 @@ mod tests {
     /// Every combination of what a promise depends on.
     fn inputs() -> Vec<PromiseInput> {
         let mut inputs = Vec::new();
-        let sinks = [SinkKind::Append, SinkKind::Transactional, SinkKind::Files(FileSinkConfig::DEFAULT)];
+        let sinks = [
+            SinkKind::Append,
+            SinkKind::Transactional,
+            SinkKind::Files(FileSinkConfig::DEFAULT),
+            SinkKind::PreparedTable,
+        ];
         for (sink, bits) in sinks.into_iter().flat_map(|sink| (0..32u32).map(move |bits| (sink, bits))) {
             let bit = |index: u32| bits >> index & 1 == 1;
             let input = PromiseInput {

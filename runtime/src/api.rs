@@ -4,3 +4,4 @@ pub mod file_io;
 pub mod sink;
 pub mod source;
 pub mod source_state;
+pub mod table_io;

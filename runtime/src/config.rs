@@ -386,6 +386,9 @@ pub enum SinkKind {
     Transactional,
     /// Records are lines of files, hidden until a commit renames them.
     Files(FileSinkConfig),
+    /// The same in the manner of PostgreSQL: an open transaction lives and dies with its session, nothing fences an older
+    /// life off, and of a committed transaction only the row tells that it wrote of itself.
+    PreparedTable,
 }
 
 impl SinkKind {
@@ -396,6 +399,7 @@ impl SinkKind {
             Self::Append => "append",
             Self::Transactional => "transactional",
             Self::Files(_) => "files",
+            Self::PreparedTable => "prepared-table",
         }
     }
 }

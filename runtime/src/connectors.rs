@@ -2,7 +2,11 @@
 
 pub mod file_sink;
 pub mod file_source;
+pub mod leftovers;
+pub mod named_committable;
+pub mod prepared_table_sink;
 pub mod range_source;
+mod record_batch;
 pub mod two_phase_sink;
 
 use crate::api::sink::{
@@ -12,6 +16,7 @@ use crate::api::sink::{
 use crate::config::SinkKind;
 use crate::defects::DefectSet;
 use crate::records::RecordRanges;
+use named_committable::NamedCommittable;
 use two_phase_sink::{BackingOffCommitter, ScriptedCommitter, TwoPhaseCommittable};
 
 /// A writer and a committer, behind bytes.
@@ -23,6 +28,7 @@ pub fn create_sink(kind: SinkKind, context: &WriterInitContext, defects: DefectS
     match kind {
         SinkKind::Append | SinkKind::Transactional => two_phase_sink::create_ports(kind, context, defects),
         SinkKind::Files(config) => file_sink::create_ports(config, context, defects),
+        SinkKind::PreparedTable => prepared_table_sink::create_ports(context, defects),
     }
 }
 
@@ -36,6 +42,7 @@ pub fn records_held(kind: SinkKind, version: u32, bytes: &[u8]) -> Result<Record
             Ok(TwoPhaseCommittable::from_bytes(version, bytes)?.records_held())
         }
         SinkKind::Files(_) => Ok(file_sink::FileOfRecords::from_bytes(version, bytes)?.records_held()),
+        SinkKind::PreparedTable => Ok(NamedCommittable::from_bytes(version, bytes)?.records_held()),
     }
 }
 

@@ -127,6 +127,15 @@ registry! {
     OwnTransactionsOnly = "own-transactions-only",
         "a recovering writer looks after its own transactions only, so those of subtasks that are gone stay prepared",
         ["C4"], "FLINK-23854 (TXN-02)", Historical;
+    UnknownGidIsCommitted = "unknown-gid-is-committed",
+        "begin and prepare count as done whatever the answer, and a transaction that the table does not know as committed",
+        ["C2", "R1"], "made up for the prepared-transaction table (cf. TXN-07)", Planted;
+    PreparedLeftInDoubt = "prepared-left-in-doubt",
+        "a writer does not look through what its earlier lives have left prepared",
+        ["C4"], "made up for the prepared-transaction table (cf. TXN-02)", Planted;
+    WholePrefixRolledBack = "whole-prefix-rolled-back",
+        "a recovering writer rolls back whatever was prepared under the sink's prefix, other writers' work included",
+        ["S3", "C2", "R1"], "made up for the prepared-transaction table", Planted;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1", "S1"], "Flink 2.3.0 (FACT 55)", Quirk;

@@ -106,6 +106,8 @@ pub enum FaultKind {
     StoreUnavailable,
     /// The store took long.
     StoreSlow,
+    /// The store's process died and came back: what was merely open in it is lost.
+    StoreCrash,
     /// A cancelled or lost execution went on for a while.
     Zombie,
     /// A thread stood still for a while.
@@ -124,7 +126,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Every kind of fault, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::TaskFailure,
         Self::TaskManagerCrash,
         Self::JobManagerCrash,
@@ -137,6 +139,7 @@ impl FaultKind {
         Self::ReplyLost,
         Self::StoreUnavailable,
         Self::StoreSlow,
+        Self::StoreCrash,
         Self::Zombie,
         Self::ThreadPause,
         Self::StaleLeader,
@@ -681,8 +684,8 @@ pub enum EventKind {
         /// Under this name.
         transaction: TransactionName,
     },
-    /// A writer looked for what earlier lives left behind in a file system, which fences nobody off: whatever it finds and
-    /// nobody needs it removes, and what an older life begins after that stays. Read by C4.
+    /// A writer looked for what earlier lives left behind in an outside system that fences nobody off: whatever it finds
+    /// and nobody needs it ends, and what an older life begins, or prepares, after that stays. Read by C4.
     LeftoversListed {
         /// The writer.
         writer: SubtaskId,

@@ -5,6 +5,7 @@
 
 use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::source::{AsyncCallName, UserError};
+use crate::api::table_io::{TableAnswer, TableOperation};
 use crate::config::{EdgeKind, FileReaderConfig, JobConfig, SinkKind, TaskConfig};
 use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
@@ -495,6 +496,8 @@ pub enum StoreRequest {
     },
     /// Of a file system. Carries no fence either.
     File(FileOperation),
+    /// Of a table with prepared transactions. Carries no fence either.
+    Table(TableOperation),
 }
 
 /// What the outside store answers.
@@ -512,6 +515,8 @@ pub enum StoreReply {
     Unavailable,
     /// Of a file system.
     File(FileAnswer),
+    /// Of a table with prepared transactions.
+    Table(TableAnswer),
 }
 
 /// What is asked of the high-availability service. Every write is a compare-and-set on the leader epoch.

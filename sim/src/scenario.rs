@@ -122,9 +122,10 @@ impl Odds {
 
 /// What may break, how often, and until when.
 ///
-/// The budget: crashes are bounded by the three counts (window faults and second faults draw on them too), so the restart
+/// The budget: crashes are bounded by their counts (window faults and second faults draw on them too), so the restart
 /// budget of the job, which a drawn scenario sets above their sum, is never used up by them alone. All faults end at
-/// `heal_after_ns`; partitions end with them. Outside systems never lose what they acknowledged.
+/// `heal_after_ns`; partitions end with them. Outside systems never lose what they acknowledged as
+/// durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultConfig {
@@ -140,6 +141,9 @@ pub struct FaultConfig {
     pub job_manager_crashes_max: u32,
     /// Partitions, at most.
     pub partitions_max: u32,
+    /// Crashes of the store, at most.
+    #[serde(default)]
+    pub store_crashes_max: u32,
     /// How long a crashed process stays down at most.
     pub down_time_max_ns: u64,
     /// How long a partition lasts at most.
@@ -184,6 +188,7 @@ impl FaultConfig {
         task_manager_crashes_max: 0,
         job_manager_crashes_max: 0,
         partitions_max: 0,
+        store_crashes_max: 0,
         down_time_max_ns: 1,
         partition_max_ns: 1,
         frame: Odds::NEVER,
@@ -208,6 +213,7 @@ impl FaultConfig {
             || self.task_manager_crashes_max > 0
             || self.job_manager_crashes_max > 0
             || self.partitions_max > 0
+            || self.store_crashes_max > 0
             || self.frame.numerator > 0
             || self.outside.numerator > 0
             || self.store_out_after_ns.is_some()

@@ -245,6 +245,7 @@ impl World {
             Item::Fault(fault) => self.apply_planned(fault, choices),
             Item::CancelJob => self.cancel_job(choices),
             Item::SubmitJob => self.submit_job(choices),
+            Item::ClientGone { attempt, epoch } => self.client_gone(attempt, epoch),
             Item::Savepoint => self.ask_for_savepoint(choices),
             Item::Heal => self.heal(choices),
         }

@@ -69,6 +69,9 @@ defects! {
     commit_at_end_of_input = "commit-at-end-of-input";
     commits_wait_for_the_end = "commits-wait-for-the-end";
     own_transactions_only = "own-transactions-only";
+    unknown_gid_is_committed = "unknown-gid-is-committed";
+    prepared_left_in_doubt = "prepared-left-in-doubt";
+    whole_prefix_rolled_back = "whole-prefix-rolled-back";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     barrier_not_aligned = "barrier-not-aligned";
     ended_channel_owes_barrier = "ended-channel-owes-barrier";

@@ -82,6 +82,7 @@ fn scenario() -> Scenario {
         task_manager_crashes_max: 2,
         job_manager_crashes_max: 2,
         partitions_max: 2,
+        store_crashes_max: 1,
         down_time_max_ns: 100 * NANOS_PER_MILLI,
         partition_max_ns: 300 * NANOS_PER_MILLI,
         spike_max_ns: 100 * NANOS_PER_MILLI,

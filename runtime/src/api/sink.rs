@@ -26,6 +26,7 @@ pub use state::{
 };
 
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::table_io::TableAnswer;
 use crate::config::CommitScript;
 use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
 use crate::message::{StoreReply, StoreRequest};
@@ -144,6 +145,8 @@ pub enum StoreAnswer {
     Unknown,
     /// What only a file system answers; what others answer too has the same name here.
     File(FileAnswer),
+    /// What only a table with prepared transactions answers.
+    Table(TableAnswer),
 }
 
 impl From<StoreReply> for StoreAnswer {
@@ -158,6 +161,9 @@ impl From<StoreReply> for StoreAnswer {
             StoreReply::File(FileAnswer::AlreadyDone) => Self::Done { before: true },
             StoreReply::File(FileAnswer::NotFound) => Self::NotFound,
             StoreReply::File(answer) => Self::File(answer),
+            StoreReply::Table(TableAnswer::Done) => Self::Done { before: false },
+            StoreReply::Table(TableAnswer::DoesNotExist) => Self::NotFound,
+            StoreReply::Table(answer) => Self::Table(answer),
         }
     }
 }
@@ -269,9 +275,7 @@ pub trait SinkWriter: Clone + Debug + Hash + Send + Sync + 'static {
             StoreAnswer::NotFound => {
                 WriterVerdict::Failed(format!("the store lost the transaction of {}", request_name(request)))
             }
-            StoreAnswer::File(answer) => {
-                WriterVerdict::Failed(format!("{answer:?} is no answer to {}", request_name(request)))
-            }
+            other => WriterVerdict::Failed(format!("{other:?} is no answer to {}", request_name(request))),
         }
     }
 }
@@ -337,5 +341,6 @@ fn request_name(request: &StoreRequest) -> String {
         | StoreRequest::Commit { name } => name.to_string(),
         StoreRequest::InitTransactions { writer, .. } => format!("writer {writer}"),
         StoreRequest::File(operation) => operation.path().to_owned(),
+        StoreRequest::Table(operation) => operation.sentence(),
     }
 }

@@ -3,6 +3,7 @@
 use super::committable_collector::CollectedRequest;
 use super::task_error::TaskError;
 use crate::api::sink::{CommitRequestState, CommitSignal, StoreAnswer};
+use crate::api::table_io::TableAnswer;
 use crate::defects::{Defect, DefectSet};
 use crate::event::CommitOutcome;
 use crate::ids::TransactionName;
@@ -70,6 +71,8 @@ pub(super) const fn outcome(answer: &StoreAnswer) -> CommitOutcome {
         StoreAnswer::Done { before: true } => CommitOutcome::AlreadyCommitted,
         StoreAnswer::Unknown => CommitOutcome::Maybe,
         StoreAnswer::Unavailable => CommitOutcome::RetryLater,
-        StoreAnswer::NotFound | StoreAnswer::Fenced | StoreAnswer::File(_) => CommitOutcome::Failed,
+        StoreAnswer::Table(TableAnswer::Proof(true)) => CommitOutcome::AlreadyCommitted,
+        StoreAnswer::NotFound | StoreAnswer::Fenced => CommitOutcome::Failed,
+        StoreAnswer::File(_) | StoreAnswer::Table(_) => CommitOutcome::Failed,
     }
 }

@@ -257,6 +257,7 @@ impl SinkWriterOperator {
             | StoreRequest::Append { name, .. }
             | StoreRequest::Commit { name } => format!("commit {name} ({call})"),
             StoreRequest::File(operation) => format!("{} ({call})", operation.sentence()),
+            StoreRequest::Table(operation) => format!("{} ({call})", operation.sentence()),
         })
     }
 

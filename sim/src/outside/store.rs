@@ -1,6 +1,7 @@
 //! The common face of the stores that records are committed to.
 
-use super::{AppendStore, FileStore, OutsideDecision, TransactionalStore, VisibleLedger};
+use super::{AppendStore, FileStore, OutsideDecision, PreparedTable, TransactionalStore, VisibleLedger};
+use crate::choices::Choices;
 use splitrace_runtime::actor::{Effect, Outbox};
 use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::defects::DefectSet;
@@ -50,6 +51,8 @@ pub enum Store {
     Transactional(TransactionalStore),
     /// The file system.
     Files(FileStore),
+    /// The table with prepared transactions.
+    Prepared(PreparedTable),
 }
 
 impl Store {
@@ -60,6 +63,7 @@ impl Store {
             SinkKind::Append => Self::Append(AppendStore::default()),
             SinkKind::Transactional => Self::Transactional(TransactionalStore::new(defects)),
             SinkKind::Files(_) => Self::Files(FileStore::default()),
+            SinkKind::PreparedTable => Self::Prepared(PreparedTable::default()),
         }
     }
 
@@ -79,13 +83,48 @@ impl Store {
         };
         let caller = Caller { attempt, epoch };
         let mut events = Vec::new();
+        let in_session = matches!(&request, StoreRequest::Table(operation) if operation.session().is_some());
         let reply = if decision.unavailable {
             StoreReply::Unavailable
         } else {
             self.execute(caller, request, &mut events)
         };
         debug_assert!(events.is_empty() || reply != StoreReply::Unavailable, "'not now' is without effect");
+        if decision.lose_reply && in_session {
+            // Such a reply is lost with the connection that it came on.
+            self.lose_client(attempt, epoch, &mut events);
+        }
         answer(from, caller, call, reply, decision.lose_reply, events, outbox);
+    }
+
+    /// Whether it has connections, and must be told when a client is gone.
+    #[must_use]
+    pub const fn has_connections(&self) -> bool {
+        matches!(self, Self::Prepared(_))
+    }
+
+    /// The connection of an execution is gone.
+    pub fn lose_client(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        epoch: LeaderEpoch,
+        events: &mut Vec<EventKind>,
+    ) {
+        match self {
+            Self::Append(_) | Self::Transactional(_) | Self::Files(_) => {}
+            Self::Prepared(table) => table.disconnect(attempt, epoch, events),
+        }
+    }
+
+    /// The store dies and comes back with all that is durable: what a commit or a prepare acknowledged is, what is merely
+    /// open is not.
+    pub fn crash(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
+        match self {
+            Self::Append(_) => {}
+            Self::Files(store) => store.lose_power(choices, events),
+            Self::Transactional(store) => store.crash(events),
+            Self::Prepared(table) => table.crash(events),
+        }
     }
 
     /// What was made visible.
@@ -95,6 +134,7 @@ impl Store {
             Self::Append(store) => store.visible(),
             Self::Transactional(store) => store.visible(),
             Self::Files(store) => store.visible(),
+            Self::Prepared(table) => table.visible(),
         }
     }
 
@@ -105,6 +145,7 @@ impl Store {
             Self::Append(_) => Vec::new(),
             Self::Transactional(store) => store.open_transactions(),
             Self::Files(store) => store.open_transactions(),
+            Self::Prepared(table) => table.open_transactions(),
         }
     }
 
@@ -119,6 +160,10 @@ impl Store {
             Self::Append(store) => store.execute(caller, request, events),
             Self::Transactional(store) => store.execute(caller, request, events),
             Self::Files(store) => store.execute(caller, request, events),
+            Self::Prepared(table) => match request {
+                StoreRequest::Table(operation) => StoreReply::Table(table.execute(caller, operation, events)),
+                other => panic!("a table is asked in its own words: {other:?}"),
+            },
         }
     }
 }

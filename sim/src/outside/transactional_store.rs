@@ -75,6 +75,14 @@ impl TransactionalStore {
         self.work.iter().flat_map(open).collect()
     }
 
+    /// It dies and comes back: open work is lost, and no client is told.
+    pub(super) fn crash(&mut self, events: &mut Vec<EventKind>) {
+        for writer in self.fences.keys().copied().collect::<Vec<_>>() {
+            self.roll_back(writer, |_, work| !work.prepared, events);
+        }
+        debug_assert!(self.work.values().flatten().all(|work| work.prepared), "what is left is durable");
+    }
+
     pub(super) fn execute(
         &mut self,
         caller: Caller,
@@ -91,11 +99,7 @@ impl TransactionalStore {
             }
             StoreRequest::Prepare { name, writes } => self.prepare(caller.fence(), name, writes, events),
             StoreRequest::Commit { name } => self.commit(caller, name, events),
-            other @ (StoreRequest::AppendIfAbsent { .. }
-            | StoreRequest::Append { .. }
-            | StoreRequest::File(_)) => {
-                panic!("a transactional sink appends nothing by name and has no files: {other:?}")
-            }
+            other => panic!("a transactional sink asks in its own words: {other:?}"),
         }
     }
 

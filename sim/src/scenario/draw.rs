@@ -165,6 +165,7 @@ pub(super) enum Property {
     InactivityInterval,
     BucketCheckInterval,
     Buckets,
+    StoreCrashes,
 }
 
 impl Scenario {
@@ -488,6 +489,7 @@ fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultC
         task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
         job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 55)) * 2,
         partitions_max: u32::from(drawer.percent(Property::Partitions, 45)) * 3,
+        store_crashes_max: u32::from(drawer.percent(Property::StoreCrashes, 30)) * 2,
         down_time_max_ns: 150 * NANOS_PER_MILLI,
         partition_max_ns: 500 * NANOS_PER_MILLI,
         frame: odds(frame, frame_denominator),

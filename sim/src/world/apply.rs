@@ -1,7 +1,7 @@
 //! Applying faults that were decided elsewhere, and starting processes.
 
 use super::faults::PlannedFault;
-use super::pending::{Item, process_code, tie};
+use super::pending::{Item, actor_code, process_code, tie};
 use super::process::{ActorBody, LastWords, index_of};
 use super::{World, started_mail};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
@@ -56,6 +56,7 @@ impl World {
                 self.crash_when_it_hurts(process, incarnation, choices);
             }
             PlannedFault::Partition => self.begin_partition(choices),
+            PlannedFault::StoreCrash => self.crash_store(choices),
             PlannedFault::ZombieEnds { .. } => unreachable!("handled above"),
         }
     }
@@ -183,8 +184,48 @@ impl World {
         self.pending.push(due_ns, tie(5, process_code(id)), Item::StartProcess(id));
     }
 
+    /// The store dies and comes back. Calls that come meanwhile have no effect and no answer. Its sessions of frames are
+    /// not reset: a call that was under way may reach the new life, as on a network that delivers late.
+    fn crash_store(&mut self, choices: &mut dyn Choices) {
+        self.tell_fault(FaultKind::StoreCrash, None);
+        let label = Label::new(ChoiceKind::DownTime, Subject::Process(ProcessId::Store));
+        let steps = 1 + choices.choose(label, Draw::Below(GRID));
+        let back_ns = self.now_ns + self.scenario.faults.down_time_max_ns * steps / GRID;
+        self.processes[index_of(ProcessId::Store)].down_until_ns = back_ns;
+        let mut events = Vec::new();
+        self.store.crash(choices, &mut events);
+        self.tell_of_store(events);
+    }
+
+    /// The store learns that a client is gone.
+    pub(super) fn client_gone(&mut self, attempt: ExecutionAttemptId, epoch: LeaderEpoch) {
+        let mut events = Vec::new();
+        self.store.lose_client(attempt, epoch, &mut events);
+        self.tell_of_store(events);
+    }
+
+    /// What happened in the store that nobody had asked for.
+    fn tell_of_store(&mut self, events: Vec<EventKind>) {
+        for event in events {
+            self.tell(index_of(ProcessId::Store), ActorId::Store, LeaderEpoch(0), event);
+        }
+    }
+
+    /// An execution is gone, and its connections with it. A server learns of that behind whatever the client had sent
+    /// before, so not before the longest trip of a frame is over.
+    pub(super) fn note_client_gone(&mut self, slot: usize) {
+        let ActorId::Task(attempt) = self.actors[slot].id else { return };
+        if self.store.has_connections() {
+            let epoch = self.actors[slot].epoch;
+            let due_ns = self.now_ns + self.scenario.network.trip_ns();
+            let tie = tie(8, actor_code(self.actors[slot].id));
+            self.pending.push(due_ns, tie, Item::ClientGone { attempt, epoch });
+        }
+    }
+
     fn stop_process(&mut self, index: usize) {
         for slot in std::mem::take(&mut self.processes[index].slots) {
+            self.note_client_gone(slot);
             self.actors[slot].end();
         }
         let process = &mut self.processes[index];

@@ -3,9 +3,10 @@
 //! **Fault budget.** Per run at most `*_max` planned crashes and partitions of each kind, plus at most
 //! [`WINDOW_FAULTS_MAX`] faults aimed at protocol windows and [`SECOND_FAULTS_MAX`] second faults, each only of a kind that
 //! the scenario allows at all. Frames may be lost, doubled, overtaken and held up; threads may stand still; the outside
-//! systems may refuse, dawdle, and do a thing without saying so. Not in the budget, since no protocol could survive it:
-//! loss of what the store or the high-availability service acknowledged, and frames that change their content. After
-//! healing none of these comes any more, partitions are lifted and zombies are gone: from there the protocol owes an end.
+//! systems may refuse, dawdle, do a thing without saying so, and the store may die with all that is merely open in it. Not
+//! in the budget, since no protocol could survive it: loss of what the store acknowledged as durable, or the
+//! high-availability service at all, and frames that change their content. After healing none of these comes any more,
+//! partitions are lifted and zombies are gone: from there the protocol owes an end.
 
 use super::World;
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
@@ -36,6 +37,8 @@ pub enum PlannedFault {
     },
     /// Some link lets nothing through for a while.
     Partition,
+    /// The store dies, and is away for a while.
+    StoreCrash,
     /// A zombie's time is over.
     ZombieEnds {
         /// The execution's slot.
@@ -104,6 +107,7 @@ impl World {
             (FaultKind::TaskManagerCrash, faults.task_manager_crashes_max),
             (FaultKind::JobManagerCrash, faults.job_manager_crashes_max),
             (FaultKind::Partition, faults.partitions_max),
+            (FaultKind::StoreCrash, faults.store_crashes_max),
         ];
         for (kind, count) in plans {
             for nth in 0..count {
@@ -241,6 +245,7 @@ const fn planned(kind: FaultKind) -> PlannedFault {
         }
         FaultKind::TaskManagerCrash => PlannedFault::Crash { process: None, incarnation: None },
         FaultKind::Partition => PlannedFault::Partition,
+        FaultKind::StoreCrash => PlannedFault::StoreCrash,
         _ => PlannedFault::TaskFailure,
     }
 }

@@ -29,6 +29,7 @@ impl World {
         }
         for process in &self.processes {
             process.busy_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
+            process.down_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
             process.clogged_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
             for (link, due_ns) in &process.session_timers {
                 (link, due_ns.saturating_sub(self.now_ns)).hash(&mut hasher);
@@ -132,6 +133,7 @@ impl World {
                 (process, from, message, delayed).hash(&mut hasher);
             }
             Item::Frame(_)
+            | Item::ClientGone { .. }
             | Item::StartProcess(_)
             | Item::Fault(_)
             | Item::CancelJob

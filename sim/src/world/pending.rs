@@ -3,7 +3,7 @@
 //! Ties are broken by the item's identity (what it is, whose, the how-manieth), never by its place in memory, so an
 //! unrelated item more or less does not change the order of the others.
 
-use splitrace_runtime::ids::{ActorId, Incarnation, ProcessId};
+use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, LeaderEpoch, ProcessId};
 use splitrace_runtime::message::{Message, Timer};
 use splitrace_runtime::session::Frame;
 use std::cmp::Reverse;
@@ -52,6 +52,13 @@ pub enum Item {
         cause_sequence: u64,
         /// Whether it was already held up once.
         delayed: bool,
+    },
+    /// The store learns that the connection of an execution is gone.
+    ClientGone {
+        /// The execution.
+        attempt: ExecutionAttemptId,
+        /// Its leader epoch.
+        epoch: LeaderEpoch,
     },
     /// A process begins a new life.
     StartProcess(ProcessId),

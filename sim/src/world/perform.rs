@@ -175,6 +175,7 @@ impl World {
 
     pub(super) fn remove_actor(&mut self, slot: usize) {
         self.end_threads(slot);
+        self.note_client_gone(slot);
         self.actors[slot].end();
         let process = self.actors[slot].process;
         self.processes[process].slots.retain(|held| *held != slot);
@@ -210,6 +211,9 @@ impl World {
         delayed: bool,
         choices: &mut dyn Choices,
     ) {
+        if self.now_ns < self.processes[index_of(process)].down_until_ns {
+            return;
+        }
         let fault = if delayed { None } else { self.decide_outside_fault(process, choices) };
         let mut decision = OutsideDecision::default();
         match fault {

@@ -45,6 +45,8 @@ pub(super) struct Process {
     pub clock_offset_ns: u64,
     /// An outside system handles one call after the other; until then it is busy.
     pub busy_until_ns: u64,
+    /// An outside system that has died is away until then.
+    pub down_until_ns: u64,
     /// Until then what it sends is held up.
     pub clogged_until_ns: u64,
     /// A leader's last words, before they begin.
@@ -149,6 +151,7 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             crash_armed: false,
             clock_offset_ns: 0,
             busy_until_ns: 0,
+            down_until_ns: 0,
             clogged_until_ns: 0,
             last_words: None,
         })

@@ -64,10 +64,16 @@ pub fn scenarios() -> impl Strategy<Value = Scenario> {
 
 /// What may break.
 pub fn faults() -> impl Strategy<Value = FaultConfig> {
-    let counts = (1u32..=4, 0u32..=2, 0u32..=2, 0u32..=2);
+    let counts = (1u32..=4, 0u32..=2, 0u32..=2, 0u32..=2, 0u32..=1);
     let odds = [odds(30), odds(200), odds(15), odds(20), odds(3), odds(2)];
     (counts, odds, 1u64..=4, 1u32..=4).prop_map(|(counts, odds, length, batch_size_max)| {
-        let (task_failures_max, task_manager_crashes_max, job_manager_crashes_max, partitions_max) = counts;
+        let (
+            task_failures_max,
+            task_manager_crashes_max,
+            job_manager_crashes_max,
+            partitions_max,
+            store_crashes_max,
+        ) = counts;
         let [frame, pause, outside, window, second, zombie] = odds;
         FaultConfig {
             heal_after_ns: 600 * NANOS_PER_MILLI,
@@ -76,6 +82,7 @@ pub fn faults() -> impl Strategy<Value = FaultConfig> {
             task_manager_crashes_max,
             job_manager_crashes_max,
             partitions_max,
+            store_crashes_max,
             down_time_max_ns: 100 * NANOS_PER_MILLI,
             partition_max_ns: 400 * NANOS_PER_MILLI,
             frame,

@@ -34,7 +34,7 @@ impl Committer for TwoPhaseCommitter {
             StoreAnswer::Unavailable | StoreAnswer::Unknown => request.retry_later(),
             StoreAnswer::NotFound => request.signal_failed_with_unknown_reason("the store does not know it"),
             StoreAnswer::Fenced => request.signal_failed_with_unknown_reason("a newer fence is known"),
-            StoreAnswer::File(_) => unreachable!("the store is no file system"),
+            StoreAnswer::File(_) | StoreAnswer::Table(_) => unreachable!("another store answers so"),
         }
     }
 }

@@ -343,6 +343,7 @@ fn call_line(request: &StoreRequest) -> String {
         StoreRequest::Prepare { name, writes } => format!("prepare {name} {writes}"),
         StoreRequest::Commit { name } => format!("commit {name}"),
         StoreRequest::File(operation) => operation.sentence(),
+        StoreRequest::Table(operation) => operation.sentence(),
     }
 }
 

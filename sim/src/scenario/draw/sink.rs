@@ -5,12 +5,13 @@ use crate::choices::Choices;
 use splitrace_runtime::config::{FileSinkConfig, LineContent, SinkKind};
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
-/// Mostly one of the two-phase sinks; one job in five writes files.
+/// Mostly one of the two-phase sinks; one job in five writes files, one in ten into a table with prepared transactions.
 pub(super) fn draw_sink<C: Choices>(drawer: &mut Drawer<C>) -> SinkKind {
-    match drawer.below(Property::Sink, 10) {
-        0..=3 => SinkKind::Append,
-        4..=7 => SinkKind::Transactional,
-        _ => SinkKind::Files(draw_files(drawer)),
+    match drawer.below(Property::Sink, 20) {
+        0..=6 => SinkKind::Append,
+        7..=13 => SinkKind::Transactional,
+        14..=17 => SinkKind::Files(draw_files(drawer)),
+        _ => SinkKind::PreparedTable,
     }
 }
 
