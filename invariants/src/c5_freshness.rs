@@ -3,6 +3,9 @@
 //! ([`RunSetup::visible_within_ns`]). A notice that was lost moves it to the next completed checkpoint, a restart to that
 //! restart; faults that have not stopped excuse everything.
 //!
+//! A sink whose writer keeps work for longer than a checkpoint, as a file sink with a rolling policy does, states a second
+//! bound: until when a completed checkpoint holds that work as a committable ([`RunSetup::handed_over_within_ns`]).
+//!
 //! An invariant about time is judged by virtual time, and only at the end of the run: from the set of what happened when,
 //! so that the order in which events of different processes are told cannot matter. What became visible in time is
 //! forgotten at once; what is kept are the few that were late. After the job's end nobody owes anything: what is left then
@@ -24,6 +27,9 @@ use std::collections::BTreeMap;
 struct Covered {
     checkpoint: CheckpointId,
     since_ns: u64,
+    /// Within this time it is to be visible, or to be handed to the committer.
+    within_ns: u64,
+    is_committable: bool,
     visible_ns: Option<u64>,
 }
 
@@ -32,6 +38,7 @@ struct Covered {
 pub struct Freshness {
     docket: Docket,
     within_ns: u64,
+    handed_over_within_ns: u64,
     /// Whether a subtask may leave before it hears of a completion (FACT 97).
     leaves_early: bool,
     broken: bool,
@@ -55,6 +62,7 @@ impl Freshness {
         Self {
             docket: Docket::new(setup, Code::C5),
             within_ns: setup.visible_within_ns,
+            handed_over_within_ns: setup.handed_over_within_ns,
             leaves_early: !setup.promise.input.after_tasks_finish,
             broken: false,
             healed_ns: Untimed(None),
@@ -71,7 +79,7 @@ impl Freshness {
     fn show(&mut self, name: TransactionName, now_ns: u64) {
         self.visible.insert(name);
         let Some(covered) = self.covered.get_mut(&name) else { return };
-        if now_ns <= covered.since_ns.saturating_add(self.within_ns) {
+        if now_ns <= covered.since_ns.saturating_add(covered.within_ns) {
             self.covered.remove(&name);
             *self.in_time += 1;
         } else {
@@ -79,10 +87,18 @@ impl Freshness {
         }
     }
 
-    fn cover(&mut self, name: TransactionName, checkpoint: CheckpointId, now_ns: u64) {
-        if !self.visible.contains(name) {
-            let covered = Covered { checkpoint, since_ns: now_ns, visible_ns: None };
-            self.covered.entry(name).or_insert(covered);
+    /// A completed checkpoint holds this work, as a committable or still in its writer's state.
+    fn cover(&mut self, name: TransactionName, checkpoint: CheckpointId, is_committable: bool, now_ns: u64) {
+        if self.visible.contains(name) {
+            return;
+        }
+        let within_ns = if is_committable { self.within_ns } else { self.handed_over_within_ns };
+        let covered = Covered { checkpoint, since_ns: now_ns, within_ns, is_committable, visible_ns: None };
+        let held = self.covered.entry(name).or_insert(covered);
+        let in_time = now_ns <= held.since_ns.saturating_add(held.within_ns);
+        if is_committable && !held.is_committable && in_time {
+            *held = covered;
+            *self.in_time += 1;
         }
     }
 
@@ -127,7 +143,11 @@ impl Checker for Freshness {
         match &event.kind {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 self.completed_ns.push(now_ns);
-                contents.committables.iter().for_each(|(name, _)| self.cover(*name, *checkpoint, now_ns));
+                let committables = contents.committables.iter().map(|(name, _)| (name, true));
+                let kept = contents.writers.iter().map(|(_, name, _)| (name, false));
+                for (name, is_committable) in committables.chain(kept) {
+                    self.cover(*name, *checkpoint, is_committable, now_ns);
+                }
             }
             EventKind::BecameVisible { transaction, epoch, .. }
                 if !self.lineage.leaves_behind(*transaction, *epoch) =>
@@ -159,12 +179,13 @@ impl Checker for Freshness {
             let Some(due_ns) = self.due_ns(covered, until_ns) else { continue };
             self.docket.judged();
             let late_ns = until_ns.saturating_sub(due_ns);
-            if late_ns > self.within_ns {
+            if late_ns > covered.within_ns {
+                let what = if covered.is_committable { "visible" } else { "handed to the committer" };
                 let sentence = format!(
-                    "{} holds {name}, which was not visible {} ms after that was owed; its sink promises {} ms",
+                    "{} holds {name}, which was not {what} {} ms after that was owed; its sink promises {} ms",
                     covered.checkpoint,
                     late_ns / 1_000_000,
-                    self.within_ns / 1_000_000
+                    covered.within_ns / 1_000_000
                 );
                 return Err(Violation::new(Code::C5, Subject::Transaction(*name), end.at, sentence));
             }

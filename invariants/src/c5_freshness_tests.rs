@@ -73,6 +73,43 @@ fn patient() -> RunSetup {
     RunSetup { visible_within_ns: 10_000_000, ..setup() }
 }
 
+/// A checkpoint that finds the work of this number in its writer's state.
+fn keeps(timed: &mut Timed, time_ms: u64, checkpoint: u64, number: u64) {
+    let records = [range(0, 4 * number, 4 * number + 4)].into_iter().collect();
+    let mut contents = contents(&[], &[], &[]);
+    contents.writers.push((attempt(0, 0).subtask_id(), name(0, number), records));
+    timed.at(time_ms).completed(checkpoint, contents);
+}
+
+#[test]
+fn a_writer_may_keep_work_for_as_long_as_its_sink_states() {
+    let mut setup = patient();
+    setup.handed_over_within_ns = 60_000_000;
+    let mut timed = Timed::new();
+    keeps(&mut timed, 100, 1, 9);
+    keeps(&mut timed, 130, 2, 9);
+    let records = [range(0, 36, 40)].into_iter().collect();
+    timed.at(155).completed(3, contents(&[], &[], &[(name(0, 9), records)]));
+    timed.visible(160, 9);
+    assert_eq!(timed.judge_with(&setup).0, Ok(()));
+    let mut never = Timed::new();
+    keeps(&mut never, 100, 1, 9);
+    keeps(&mut never, 200, 2, 9);
+    let violation = never.judge_with(&setup).0.expect_err("its file is never closed");
+    assert!(violation.to_string().contains("not handed to the committer 100 ms"), "{violation}");
+    let mut late = Timed::new();
+    keeps(&mut late, 100, 1, 9);
+    late.completed(190, 9);
+    late.visible(191, 9);
+    assert!(late.judge_with(&setup).0.is_err(), "visible at once, but closed too late");
+    let mut restarted = Timed::new();
+    keeps(&mut restarted, 100, 1, 9);
+    restarted.deployed(150, 1);
+    restarted.completed(190, 9);
+    restarted.visible(191, 9);
+    assert_eq!(restarted.judge_with(&setup).0, Ok(()), "its age begins anew");
+}
+
 const LOSS: EventKind = EventKind::FaultInjected { fault: FaultKind::MessageLoss, window: None };
 
 #[test]

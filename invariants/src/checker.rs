@@ -22,6 +22,10 @@ pub struct RunSetup {
     /// How long it may take from the completion of a checkpoint until what it covers is visible, in nanoseconds of virtual
     /// time, where nothing is broken: the bound that the sink states.
     pub visible_within_ns: u64,
+    /// How long a sink may keep work in its writer's state until a completed checkpoint has handed it to the committer, in
+    /// nanoseconds of virtual time: what a rolling policy states. 0 for a sink that hands over everything at each
+    /// checkpoint.
+    pub handed_over_within_ns: u64,
 }
 
 /// Why a run stopped.

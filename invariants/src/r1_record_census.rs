@@ -144,7 +144,8 @@ impl RecordCensus {
         header: &Header,
     ) -> Result<RecordRanges, Violation> {
         let committables = contents.committables.iter().filter(|(name, _)| !self.visible.contains(*name));
-        let writers = contents.writers.iter().chain(&contents.channels).map(|(_, records)| records);
+        let writers = contents.writers.iter().map(|(.., records)| records);
+        let writers = writers.chain(contents.channels.iter().map(|(_, records)| records));
         let mut carried = RecordRanges::new();
         for records in committables.map(|(_, records)| records).chain(writers) {
             if let Some(twice) = carried.extend(records) {

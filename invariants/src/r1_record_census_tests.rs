@@ -42,7 +42,7 @@ fn each_record_has_one_carrier() {
     history.store(History::visible(name(0, 1), attempt(0, 0), &[range(0, 0, 4)]));
     filter(&mut history, 7, 8);
     let mut third = contents(&[], &[(0, 0, 8, 10)], &[committable(1, 0, 4), committable(2, 4, 6)]);
-    third.writers.push((attempt(0, 0).subtask_id(), [range(0, 6, 7)].into_iter().collect()));
+    third.writers.push((attempt(0, 0).subtask_id(), name(0, 3), [range(0, 6, 7)].into_iter().collect()));
     checkpoint(&mut history, 3, third);
     // In no state: it is read to its end.
     let rest = [committable(2, 4, 6), committable(3, 6, 7), committable(4, 8, 10)];

@@ -266,11 +266,11 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         task_managers: 2,
         slots_per_task_manager: None,
         heartbeat: HeartbeatConfig { interval_ns: NANOS_PER_MILLI, timeout_ns: 5 * NANOS_PER_MILLI },
-        high_availability_timeout_ns: JobConfig::HIGH_AVAILABILITY_TIMEOUT_NS,
+        high_availability_timeout_ns: 10 * NANOS_PER_MILLI,
         sink: SinkKind::Transactional,
         defects: DefectSet::NONE,
     };
-    RunSetup { config, promise, visible_within_ns: 10 * NANOS_PER_MILLI }
+    RunSetup { config, promise, visible_within_ns: 10 * NANOS_PER_MILLI, handed_over_within_ns: 0 }
 }
 
 /// A run that somebody stopped after its last event.

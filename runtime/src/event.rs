@@ -68,8 +68,8 @@ pub struct CheckpointContents {
     pub readers: Vec<(SubtaskId, SplitPosition)>,
     /// Committables by transaction, with the records that a commit makes visible.
     pub committables: Vec<(TransactionName, RecordRanges)>,
-    /// Records in writer state, by subtask.
-    pub writers: Vec<(SubtaskId, RecordRanges)>,
+    /// Work in writer state that no committable names yet, by subtask, with its records.
+    pub writers: Vec<(SubtaskId, TransactionName, RecordRanges)>,
     /// Subtasks that had finished before the checkpoint began.
     pub finished: Vec<SubtaskId>,
     /// The state of coordinated operators that are no source: the last event number by subtask.

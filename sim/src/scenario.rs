@@ -15,7 +15,8 @@ pub use resubmission::{Ending, Resubmission};
 
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput, RunSetup};
-use splitrace_runtime::config::{JobConfig, ReaderKind, VertexConfig};
+use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI, ReaderKind, SinkKind, VertexConfig};
+use splitrace_runtime::connectors::file_sink::RollingPolicy;
 use splitrace_runtime::event::Window;
 
 /// A job with at least so many restarts is never failed by the faults of a scenario alone.
@@ -280,6 +281,7 @@ impl Scenario {
             config: self.job.clone(),
             promise: self.promise(),
             visible_within_ns: self.visible_within_ns(),
+            handed_over_within_ns: self.handed_over_within_ns(),
         }
     }
 
@@ -295,6 +297,18 @@ impl Scenario {
         };
         let slowest_ns = self.job.vertices.iter().map(task_ns).max().unwrap_or(0);
         (4 * trip_ns).saturating_add(held_up_ns).saturating_add(slowest_ns).saturating_mul(3)
+    }
+
+    /// What a file sink with a rolling policy states: a file is old enough at the first check after its time, and is handed
+    /// over by the next checkpoint, which takes its time as well.
+    fn handed_over_within_ns(&self) -> u64 {
+        let (SinkKind::Files(files), Some(checkpointing)) = (self.job.sink, self.job.checkpointing) else {
+            return 0;
+        };
+        let RollingPolicy::Default { rollover_interval_ms, .. } = files.policy else { return 0 };
+        let age_ns = rollover_interval_ms.saturating_add(files.bucket_check_interval_ms) * NANOS_PER_MILLI;
+        let checkpoint_ns = checkpointing.interval_ns.saturating_add(checkpointing.pause_min_ns);
+        age_ns.saturating_add(checkpoint_ns.saturating_mul(2)).saturating_add(2 * self.visible_within_ns())
     }
 
     /// How many records the job must make visible in all, without those that the user function drops.

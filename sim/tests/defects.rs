@@ -100,6 +100,8 @@ fn no_defect_of_the_registry_is_forgotten() {
     // The leak of a hash map's order is one run's secret: it takes two runs to see it, in the tests of determinism.
     // Quirks are no mutants: they need what a user does, and have findings of their own.
     let planted = REGISTRY.iter().filter(|entry| entry.kind != DefectKind::Quirk);
-    let expected = planted.map(|entry| entry.id).filter(|id| *id != "hash-map-order-leaks");
+    // That files are closed too late takes minutes of virtual time: it has a scenario of its own (`file_sink.rs`).
+    let elsewhere = ["hash-map-order-leaks", "bucket-checks-end-at-restart"];
+    let expected = planted.map(|entry| entry.id).filter(|id| !elsewhere.contains(id));
     assert!(expected.eq(COVERED.iter().copied()));
 }

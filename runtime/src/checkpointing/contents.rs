@@ -95,7 +95,7 @@ fn decode_subtask(
     contents.committables.extend(committables);
     let work = sink::decode_writer_state(&snapshot.writer).map_err(|error| failed("writer", &error))?;
     let work = work.into_iter().filter(|element| !element.records.is_empty());
-    contents.writers.extend(work.map(|element| (subtask, element.records)));
+    contents.writers.extend(work.map(|element| (subtask, element.transaction, element.records)));
     let buffers = channel_records_held(&snapshot.channels).map_err(|error| failed("channel", &error))?;
     contents.channels.extend(buffers.into_iter().map(|records| (subtask, records)));
     if !snapshot.coordinated.is_empty() {

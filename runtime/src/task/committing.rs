@@ -97,6 +97,10 @@ impl Task {
 
     pub(super) fn set_writer_timer(&self, outbox: &mut Outbox) {
         let Tail::Sink(sink) = &self.tail else { return };
+        let is_restored = self.progress.restored().is_some();
+        if is_restored && self.descriptor.defects.has(Defect::BucketChecksEndAtRestart) {
+            return;
+        }
         if let Some(after_ms) = sink.writer.wake_after_ms() {
             outbox.set_timer(Timer::WriterWake, after_ms * 1_000_000);
         }

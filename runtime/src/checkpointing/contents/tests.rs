@@ -131,7 +131,7 @@ fn everything_is_found_where_it_is_held() {
     assert_eq!(contents.readers, [(subtask(0), position(0, 7))]);
     let name = TransactionName::new(subtask(0), CheckpointId(3));
     assert_eq!(contents.committables, [(name, RecordRanges::new())]);
-    assert_eq!(contents.writers, [(subtask(0), ranges(5, 7))]);
+    assert_eq!(contents.writers, [(subtask(0), name, ranges(5, 7))]);
     assert_eq!(contents.channels, [(subtask(0), ranges(9, 10))]);
     assert_eq!(contents.finished, [subtask(1)]);
     assert_eq!(contents.coordinated, [(subtask(0), 300)]);
