@@ -2,10 +2,11 @@
 //!
 //! Judged once, at the end of a run whose job has no result though it could have gone on: when every subtask runs (or has
 //! finished), a checkpoint must have completed within three times the longest delay that the job is configured for; when
-//! they do not, because one failover follows the other, within a minute of them. The time counts from the last thing that
-//! may excuse it: the healing, a completion, a change of any task's state, a new leader. A job that has ended owes no
-//! checkpoint any more, and a run that its host cut short proves nothing. Only the latest times count, so the verdict does
-//! not depend on the order in which the events of different processes are read.
+//! they do not, because one failover follows the other, within a minute of them or within fifty failovers. The time
+//! counts from the last thing that may excuse it: the healing, a completion, a change of any task's state, a new leader. A
+//! job that has ended owes no checkpoint any more, and a run that its host cut short proves nothing, unless by those
+//! fifty. Only the latest times count, so the verdict does not depend on the order in which the events of different
+//! processes are read.
 
 use crate::checker::{Checker, Docket, RunEnd, RunSetup, RunStop};
 use crate::code::Code;
@@ -23,6 +24,8 @@ const DELAYS_MAX: u64 = 3;
 const LOOP_NS: u64 = 60_000_000_000;
 /// So many failovers in a row without a checkpoint between them are a loop.
 const LOOP_FAILOVERS: usize = 3;
+/// So many are a loop however little time they take.
+const LOOP_FAILOVERS_SURELY: usize = 50;
 
 /// That checkpoints complete.
 #[derive(Clone, Debug, Hash)]
@@ -77,7 +80,7 @@ impl CheckpointsGoOn {
     fn failed_over(&mut self, at_ns: u64) {
         let place = self.failovers_ns.partition_point(|other| *other > at_ns);
         self.failovers_ns.insert(place, at_ns);
-        self.failovers_ns.truncate(LOOP_FAILOVERS);
+        self.failovers_ns.truncate(LOOP_FAILOVERS_SURELY);
     }
 
     /// Why there is no checkpoint, as far as the events tell; and which one it is about.
@@ -106,8 +109,8 @@ impl CheckpointsGoOn {
             )
         } else if self.goes_round(end) {
             format!(
-                "the job failed over again and again, and no checkpoint has completed for {} s: {why}",
-                end.now_ns.saturating_sub(*self.completed_ns) / 1_000_000_000
+                "the job failed over again and again, and no checkpoint has completed for {} ms: {why}",
+                end.now_ns.saturating_sub(*self.completed_ns) / 1_000_000
             )
         } else {
             return None;
@@ -117,8 +120,9 @@ impl CheckpointsGoOn {
 
     fn goes_round(&self, end: &RunEnd) -> bool {
         let silent_ns = end.now_ns.saturating_sub(*self.completed_ns);
-        let oldest_ns = self.failovers_ns.get(LOOP_FAILOVERS - 1);
-        silent_ns > LOOP_NS.max(self.bound_ns) && oldest_ns.is_some_and(|at_ns| *at_ns > *self.completed_ns)
+        let least =
+            if silent_ns > LOOP_NS.max(self.bound_ns) { LOOP_FAILOVERS } else { LOOP_FAILOVERS_SURELY };
+        self.failovers_ns.get(least - 1).is_some_and(|at_ns| *at_ns > *self.completed_ns)
     }
 }
 
@@ -187,7 +191,8 @@ impl Checker for CheckpointsGoOn {
         match (&end.job_ended, end.stop) {
             // A job with checkpoints needs one to finish.
             (Some(JobResult::Finished), _) => self.docket.judged(),
-            (None, RunStop::Quiescent | RunStop::VirtualTimeout) => {
+            (None, RunStop::StepLimit) if !self.goes_round(end) => {}
+            (None, RunStop::Quiescent | RunStop::VirtualTimeout | RunStop::StepLimit) => {
                 self.docket.judged();
                 return self.broken_at(end).map_or(Ok(()), Err);
             }
@@ -278,6 +283,15 @@ mod tests {
             || EventKind::FailoverStarted { global: true, subtasks: Vec::new(), cause: String::new() };
         history.main(failover()).main(failover());
         assert_eq!(after(&history, 61_000, |_| {}), Ok(()), "two failures may be bad luck");
+        let mut many = history.clone();
+        let cut_short = |history: &History| after(history, 1, |end| end.stop = RunStop::StepLimit);
+        (2..LOOP_FAILOVERS_SURELY).for_each(|_| {
+            assert_eq!(cut_short(&many), Ok(()), "it may come to an end");
+            many.main(failover());
+        });
+        assert_eq!(cut_short(&many).unwrap_err().code, Code::K1);
+        many.completed(2, CheckpointContents::default());
+        assert_eq!(cut_short(&many), Ok(()), "it did");
         history.main(failover());
         assert_eq!(after(&history, 59_000, |_| {}), Ok(()), "and a minute is not for good");
         let violation = after(&history, 61_000, |_| {}).unwrap_err();

@@ -232,6 +232,9 @@ registry! {
     FileNamesRestart = "file-names-restart",
         "the names of files do not say which life makes them: two lives write into one file",
         ["C1", "C2", "C4", "K2", "R1", "S3"], "cf. FACT 89", Planted;
+    PendingFileNotSynced = "pending-file-not-synced",
+        "files are handed to the committer, and named by the state, before they are durable",
+        ["C2", "R1", "S4", "K1"], "made up", Planted;
     BucketChecksEndAtRestart = "bucket-checks-end-at-restart",
         "a restored writer never asks to be woken again: its files are closed by size and by the end only",
         ["C5"], "cf. FACT 91", Planted;

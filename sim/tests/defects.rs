@@ -90,9 +90,10 @@ defects! {
     announcements_end_at_no_more_splits = "announcements-end-at-no-more-splits";
     paused_records_skipped = "paused-records-skipped";
     pending_never_expires = "pending-never-expires";
+    file_names_restart = "file-names-restart";
+    pending_file_not_synced = "pending-file-not-synced";
     commit_given_up_silently = "commit-given-up-silently";
     unknown_error_is_success = "unknown-error-is-success";
-    file_names_restart = "file-names-restart";
 }
 
 #[test]

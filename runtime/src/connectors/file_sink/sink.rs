@@ -143,6 +143,18 @@ impl FileSinkWriter {
         }
     }
 
+    /// Passes on what the file writer asks for.
+    fn forward(&self, mut files: FileIo, io: &mut SinkIo) {
+        let is_dropped = |operation: &FileOperation| {
+            matches!(operation, FileOperation::Sync { .. }) && self.defects.has(Defect::PendingFileNotSynced)
+        };
+        while let Some(operation) = files.next_operation() {
+            if !is_dropped(&operation) {
+                io.ask_file(operation);
+            }
+        }
+    }
+
     fn folder_of(&self, record: &Record) -> String {
         match self.config.buckets {
             1 => String::new(),
@@ -175,13 +187,6 @@ impl FileSinkWriter {
                 io.ask_file(FileOperation::Delete { path: path.clone() });
             }
         }
-    }
-}
-
-/// Passes on what a file writer asks for.
-fn forward(mut files: FileIo, io: &mut SinkIo) {
-    while let Some(operation) = files.next_operation() {
-        io.ask_file(operation);
     }
 }
 
@@ -218,7 +223,7 @@ impl SinkWriter for FileSinkWriter {
         let mut files = FileIo::default();
         self.writer.begin_checks(io.processing_time_ms());
         self.writer.restore(std::mem::take(&mut self.restored), &mut files);
-        forward(files, io);
+        self.forward(files, io);
         if !self.defects.has(Defect::FileOrphansKept) {
             io.ask_file(FileOperation::List { folder: String::new() });
         }
@@ -237,7 +242,7 @@ impl SinkWriter for FileSinkWriter {
         }
         let content = self.contents.get_mut(&file.hidden).expect("it is there now");
         content.records.insert_record(split, offset);
-        forward(files, io);
+        self.forward(files, io);
     }
 
     fn flush(&mut self, end_of_input: bool, _io: &mut SinkIo) {
@@ -255,7 +260,7 @@ impl SinkWriter for FileSinkWriter {
     fn on_processing_time(&mut self, io: &mut SinkIo) {
         let mut files = FileIo::default();
         self.writer.on_processing_time(io.processing_time_ms(), &mut files);
-        forward(files, io);
+        self.forward(files, io);
     }
 
     fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
@@ -287,7 +292,7 @@ impl CommittingSinkWriter for FileSinkWriter {
         let mut files = FileIo::default();
         let prepared = self.writer.prepare_commit(self.input_ends, &mut files);
         let buckets = self.writer.snapshot_state(&mut files);
-        forward(files, io);
+        self.forward(files, io);
         self.state = buckets.into_iter().filter_map(|bucket| self.element_of(bucket)).collect();
         let pending = prepared.into_iter().filter(|committable| match committable {
             FileSinkCommittable::Pending(_) => true,
