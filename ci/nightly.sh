@@ -28,12 +28,17 @@ planted_in() {
     fi
     grep "^defect $id: FOUND" "$told"
 }
-# A checker that never failed proves nothing: every defect of the registry must still be found.
+# A checker that never failed proves nothing: every defect of the registry must still be found. Quirks need what a user
+# does (docs/findings.md), and two defects have tests of their own: one takes two runs to be seen, one minutes of virtual
+# time.
 planted() {
-    local id
-    while read -r id; do
-        planted_in "$id" 0 2000 || return 1
-    done < <(cargo run --quiet --profile sim -- defects --format json | grep -o '"id": "[^"]*"' | cut -d'"' -f4)
+    local id kind
+    while read -r id _ kind _; do
+        case "$id $kind" in
+            hash-map-order-leaks\ * | bucket-checks-end-at-restart\ *) ;;
+            *\ planted | *\ historical) planted_in "$id" 0 3000 || return 1 ;;
+        esac
+    done < <(cargo run --quiet --profile sim -- defects)
 }
 step "planted defects" planted
 # Those that the protocol was built against must be found wherever one looks, not only among the first seeds.
