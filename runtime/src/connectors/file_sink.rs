@@ -17,6 +17,7 @@
 mod bucket;
 mod committable;
 mod committer;
+mod handed_over;
 mod lines;
 mod names;
 mod part_file;
@@ -27,11 +28,12 @@ mod writer;
 pub use bucket::{BULK_MAGIC, BucketState, FileWriterBucket};
 pub use committable::FileSinkCommittable;
 pub use committer::{FileCommitError, FileCommitter};
+pub use handed_over::{FileOfRecords, FileSinkCommitter};
 pub use lines::provenance;
 pub use names::{UniqueNames, transaction_of};
 pub use part_file::PartFile;
 pub use rolling_policy::RollingPolicy;
-pub use sink::{FileOfRecords, FileSink, FileSinkCommitter, FileSinkWriter};
+pub use sink::{FileSink, FileSinkWriter};
 pub use writer::{FileWriter, FileWriterConfig, FileWriterError, Format, Recovery};
 
 use super::{SinkPorts, ports_of};

@@ -1,4 +1,4 @@
-//! The file sink of a job: writer and committer behind the traits of every sink.
+//! The file sink of a job: its writer behind the traits of every sink.
 //!
 //! Each file is a transaction of its own. It begins with the file, ends with the rename, and its name says which life of
 //! which writer made it, because a file system fences nobody off: an older life that goes on writes into files that no
@@ -8,12 +8,13 @@
 //!
 //! What a life leaves behind that no state holds, the next one removes when it opens; Flink leaves it (FACT 85).
 
+use super::BucketState;
 use super::committable::FileSinkCommittable;
 use super::committer::FileCommitter;
+use super::handed_over::{FileContent, FileOfRecords, FileSinkCommitter, file_answer};
 use super::lines::line_of;
 use super::names::{UniqueNames, transaction_of};
 use super::writer::{FileWriter, Recovery};
-use super::{BucketState, FileCommitError};
 use crate::api::file_io::{FileAnswer, FileIo, FileOperation};
 use crate::api::sink::{
     CommitRequest, Committer, CommittingSinkWriter, Sink, SinkCommittable, SinkIo, SinkStateError,
@@ -25,7 +26,6 @@ use crate::encoding::encode_onto;
 use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
 use crate::message::StoreRequest;
 use crate::records::{Record, RecordRanges};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of an element of the writer's state.
@@ -58,45 +58,6 @@ impl Sink for FileSink {
     fn create_committer(&self, _context: &WriterInitContext) -> FileSinkCommitter {
         FileSinkCommitter(FileCommitter::new(self.defects))
     }
-}
-
-/// A closed file with the records in it, which is what the census must know of it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct FileOfRecords {
-    content: FileContent,
-    committable: FileSinkCommittable,
-}
-
-impl SinkCommittable for FileOfRecords {
-    const VERSION: u32 = 1;
-
-    fn transaction(&self) -> TransactionName {
-        self.content.transaction
-    }
-
-    fn records_held(&self) -> RecordRanges {
-        self.content.records.clone()
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        encode_onto(self, Vec::new())
-    }
-
-    fn from_bytes(version: u32, bytes: &[u8]) -> Result<Self, SinkStateError> {
-        let what = "file with its records";
-        if version != Self::VERSION {
-            return Err(SinkStateError::UnknownVersion { what, version });
-        }
-        postcard::from_bytes(bytes)
-            .map_err(|error| SinkStateError::Malformed { what, cause: error.to_string() })
-    }
-}
-
-/// What a file is, as the invariants see it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-struct FileContent {
-    transaction: TransactionName,
-    records: RecordRanges,
 }
 
 /// Flink's `FileWriter` as a sink's writer.
@@ -312,44 +273,5 @@ impl CommittingSinkWriter for FileSinkWriter {
     }
 }
 
-/// Flink's `FileCommitter` as a sink's committer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FileSinkCommitter(FileCommitter);
-
-impl Committer for FileSinkCommitter {
-    type Committable = FileOfRecords;
-
-    fn commit(&mut self, request: &mut CommitRequest<FileOfRecords>, io: &mut SinkIo) {
-        let operation = self.0.commit(&request.committable().committable);
-        io.ask_file(operation.expect("only closed files are handed over"));
-    }
-
-    fn answered(
-        &mut self,
-        request: &mut CommitRequest<FileOfRecords>,
-        answer: StoreAnswer,
-        _io: &mut SinkIo,
-    ) {
-        match answer {
-            StoreAnswer::Done { before: true } => return request.signal_already_committed(),
-            StoreAnswer::Unavailable | StoreAnswer::Unknown => return request.retry_later(),
-            _ => {}
-        }
-        match self.0.answered(&request.committable().committable, file_answer(answer)) {
-            Ok(()) => {}
-            Err(FileCommitError::Failed { .. }) => request.retry_later(),
-            Err(lost) => request.signal_failed_with_unknown_reason(lost.to_string()),
-        }
-    }
-}
-
-/// What a file system answered, which a store's common words may stand for.
-fn file_answer(answer: StoreAnswer) -> FileAnswer {
-    match answer {
-        StoreAnswer::Done { before: false } => FileAnswer::Done,
-        StoreAnswer::Done { before: true } => FileAnswer::AlreadyDone,
-        StoreAnswer::NotFound => FileAnswer::NotFound,
-        StoreAnswer::File(answer) => answer,
-        other => unreachable!("{other:?} says nothing of a file"),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// What a file system does with an operation.
-fn perform(files: &mut BTreeMap<String, Vec<u8>>, operation: &FileOperation) -> FileAnswer {
+pub(super) fn perform(files: &mut BTreeMap<String, Vec<u8>>, operation: &FileOperation) -> FileAnswer {
     match operation {
         FileOperation::Write { path, at, bytes } => {
             let file = files.entry(path.clone()).or_default();
@@ -34,6 +34,13 @@ fn perform(files: &mut BTreeMap<String, Vec<u8>>, operation: &FileOperation) -> 
             None if files.contains_key(target) => FileAnswer::AlreadyDone,
             None => FileAnswer::NotFound,
         },
+        FileOperation::Delete { path } => match files.remove(path) {
+            Some(_) => FileAnswer::Done,
+            None => FileAnswer::AlreadyDone,
+        },
+        FileOperation::List { .. } => {
+            FileAnswer::Listed(files.iter().map(|(path, file)| (path.clone(), file.len() as u64)).collect())
+        }
         other => panic!("unexpected {other:?}"),
     }
 }
