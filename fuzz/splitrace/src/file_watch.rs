@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Time between two looks, in nanoseconds.
 const LOOK_NS: u64 = 10_000_000_000;
+/// A tenth of a second.
+const TENTH_NS: u64 = 100_000_000;
 
 /// Looks on.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +30,7 @@ impl FileWatch {
         while self.next_look_ns + LOOK_NS <= now_ns {
             self.next_look_ns += LOOK_NS;
             let line = format!(
-                "t={:6.1}s committed files={}, records visible={}, hidden={}",
+                "t={:>6}s committed files={}, records visible={}, hidden={}",
                 seconds(self.next_look_ns),
                 self.files,
                 self.latencies_ns.len(),
@@ -55,7 +57,7 @@ impl FileWatch {
                 self.hidden.remove(transaction);
                 self.files += 1;
                 self.lines.push(format!(
-                    "t={:6.1}s new committed file {transaction}: {} records, visible after {:.1}s ~ {:.1}s",
+                    "t={:>6}s new committed file {transaction}: {} records, visible after {}s ~ {}s",
                     seconds(now_ns),
                     records.len(),
                     seconds(ages_ns.iter().copied().min().unwrap_or(0)),
@@ -75,11 +77,11 @@ impl FileWatch {
         sorted.sort_unstable();
         let [least, median, most] = match (sorted.first(), sorted.get(sorted.len() / 2), sorted.last()) {
             (Some(least), Some(median), Some(most)) => [*least, *median, *most].map(seconds),
-            _ => [0.0; 3],
+            _ => [0; 3].map(seconds),
         };
         write!(
             text,
-            "\nmode={mode}: records visible={}, hidden files={}, latency min={least:.1}s median={median:.1}s max={most:.1}s\n",
+            "\nmode={mode}: records visible={}, hidden files={}, latency min={least}s median={median}s max={most}s\n",
             sorted.len(),
             self.hidden.len(),
         )
@@ -88,6 +90,8 @@ impl FileWatch {
     }
 }
 
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
+/// Seconds with one digit behind the point, rounded.
+fn seconds(nanoseconds: u64) -> String {
+    let tenths = (nanoseconds + TENTH_NS / 2) / TENTH_NS;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }

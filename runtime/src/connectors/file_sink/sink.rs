@@ -17,8 +17,8 @@ use super::names::{UniqueNames, transaction_of};
 use super::writer::{FileWriter, Recovery};
 use crate::api::file_io::{FileAnswer, FileIo, FileOperation};
 use crate::api::sink::{
-    CommitRequest, Committer, CommittingSinkWriter, Sink, SinkCommittable, SinkIo, SinkStateError,
-    SinkWriter, StoreAnswer, WriterInitContext, WriterStateElement, WriterVerdict,
+    CommittingSinkWriter, Sink, SinkIo, SinkStateError, SinkWriter, StoreAnswer, WriterInitContext,
+    WriterStateElement, WriterVerdict,
 };
 use crate::config::FileSinkConfig;
 use crate::defects::{Defect, DefectSet};

@@ -82,7 +82,7 @@ fn a_successor_ends_what_is_lost_and_keeps_what_the_checkpoint_holds() {
     let prepared = StoreAnswer::Table(TableAnswer::Prepared(vec![name(3, 0), name(4, 0), name(4, 1)]));
     assert_eq!(writer.answered(&list, prepared, &mut io), WriterVerdict::Settled);
     let roll_back = TableOperation::RollbackPrepared { transaction: name(4, 0) };
-    assert_eq!(asked(&mut io), [roll_back.clone()]);
+    assert_eq!(asked(&mut io), std::slice::from_ref(&roll_back));
     let roll_back = StoreRequest::Table(roll_back);
     // Its answer was lost, and the table does not know the name any more.
     assert_eq!(writer.answered(&roll_back, StoreAnswer::Unknown, &mut io), WriterVerdict::AskAgain);
