@@ -159,6 +159,12 @@ pub struct VertexConfig {
 }
 
 impl VertexConfig {
+    /// Whether a worker looks for its splits, beside its coordinator.
+    #[must_use]
+    pub const fn discovers_splits(&self) -> bool {
+        self.source.discovery.is_some() || self.files.is_some()
+    }
+
     /// Whether barriers overtake buffers in its exchange.
     #[must_use]
     pub fn has_unaligned_exchange(&self) -> bool {

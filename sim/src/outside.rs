@@ -10,6 +10,7 @@ mod content;
 mod file_store;
 mod file_system;
 mod high_availability;
+pub mod input;
 mod prepared_table;
 mod store;
 mod transactional_store;

@@ -318,10 +318,20 @@ impl Scenario {
             .vertices
             .iter()
             .map(|vertex| {
-                let total = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
-                let dropped = match vertex.task.filter_every {
-                    0 => 0,
-                    every => total.div_ceil(every),
+                let source = vertex.source;
+                let total = u64::from(source.split_count) * source.records_per_split;
+                let dropped = match (vertex.task.filter_every, &vertex.files) {
+                    (0, _) => 0,
+                    (every, None) => total.div_ceil(every),
+                    // A record's offset is its number in its split: each block of a file counts from 0.
+                    (every, Some(files)) => {
+                        let (blocks, rest) = (
+                            source.records_per_split / files.block_bytes,
+                            source.records_per_split % files.block_bytes,
+                        );
+                        let of_file = blocks * files.block_bytes.div_ceil(every) + rest.div_ceil(every);
+                        u64::from(source.split_count) * of_file
+                    }
                 };
                 total - dropped
             })

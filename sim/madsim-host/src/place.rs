@@ -9,7 +9,7 @@ use splitrace_runtime::config::NANOS_PER_MILLI;
 use splitrace_runtime::event::{EventKind, FaultKind};
 use splitrace_runtime::ids::{ActorId, LeaderEpoch, ProcessAddress, ProcessId};
 use splitrace_runtime::message::Message;
-use splitrace_sim::outside::{HighAvailability, OutsideDecision, Store};
+use splitrace_sim::outside::{HighAvailability, OutsideDecision, Store, input};
 use std::sync::Arc;
 
 /// The place of the process with this index.
@@ -69,7 +69,7 @@ impl Scheduler for Place {
 
 impl Files for Place {
     fn carry_out(&mut self, operation: &FileOperation) -> FileAnswer {
-        unreachable!("no scenario reads files: {operation:?}")
+        input::answer(&self.setup.job, operation)
     }
 }
 

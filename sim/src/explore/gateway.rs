@@ -198,7 +198,7 @@ impl Shape {
                 ) => Treatment::Branch,
                 _ => Treatment::AtOnce,
             },
-            Item::OutsideCall { .. } | Item::ClientGone { .. } => Treatment::AtOnce,
+            Item::OutsideCall { .. } | Item::ClientGone { .. } | Item::FileAnswer { .. } => Treatment::AtOnce,
             Item::Fault(_) => Treatment::BranchAtMost { budget: FAILURES, times: self.failures },
             Item::SessionTimer { .. }
             | Item::StartProcess(_)

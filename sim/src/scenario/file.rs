@@ -2,7 +2,11 @@
 
 use super::Scenario;
 use super::place::line_of;
-use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, SinkKind, VertexConfig};
+use splitrace_runtime::config::{
+    AssignmentPolicy, EdgeKind, EnumeratorScript, EventTime, FileReaderConfig, FileSourceConfig, ReaderKind,
+    SinkKind, VertexConfig,
+};
+use splitrace_runtime::connectors::file_source::RecordFormat;
 use splitrace_runtime::ids::OperatorUid;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -290,8 +294,8 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     if !(1..=64).contains(&vertex.parallelism) {
         return wrong("job.vertices.parallelism", "it lies between 1 and 64");
     }
-    if vertex.files.is_some() {
-        return wrong("job.vertices.files", "scenarios read numbers; files are read by 'splitrace job run'");
+    if let Some(files) = &vertex.files {
+        validate_input(vertex, files)?;
     }
     if vertex.source.split_count == 0 {
         let message =
@@ -348,6 +352,39 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+/// A source that reads files has an enumerator and readers of its own, and its lines are made up.
+fn validate_input(vertex: &VertexConfig, files: &FileSourceConfig) -> Result<(), ScenarioError> {
+    let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
+    let source = vertex.source;
+    let is_plain = source.script == EnumeratorScript::NONE && source.discovery.is_none() && source.bounded;
+    if !is_plain || source.policy != AssignmentPolicy::Pull || files.discovery_period_ns.is_some() {
+        let message = "files are read by a bounded source with the policy 'pull', without a script and without discovery";
+        return wrong("job.vertices.source", message);
+    }
+    if files.folder != format!("source-{}", vertex.operator.0) {
+        let message = format!("the files of this source are in 'source-{}'", vertex.operator.0);
+        return wrong("job.vertices.files.folder", &message);
+    }
+    if !matches!(vertex.task.reader, ReaderKind::Fetchers(_)) {
+        return wrong("job.vertices.task.reader", "it has 'fetchers' where files are read");
+    }
+    let FileReaderConfig { format, chunk_bytes } = files.reader;
+    if format != RecordFormat::TextLines || !(1..=CHUNK_BYTES_MAX).contains(&chunk_bytes) {
+        let message = format!("format is 'text-lines', and chunk_bytes lies between 1 and {CHUNK_BYTES_MAX}");
+        return wrong("job.vertices.files.reader", &message);
+    }
+    let blocks = source.records_per_split.div_ceil(files.block_bytes.max(1));
+    if files.block_bytes == 0 || blocks.saturating_mul(u64::from(source.split_count)) > SPLITS_MAX {
+        let message = format!("it is at least 1, and makes at most {SPLITS_MAX} splits of all files");
+        return wrong("job.vertices.files.block_bytes", &message);
+    }
+    Ok(())
+}
+
+/// Of more splits no run comes to its end.
+const SPLITS_MAX: u64 = 10_000;
+/// A chunk is read at once.
+const CHUNK_BYTES_MAX: u64 = 1 << 20;
 /// So many messages one after the other a checkpoint may take: the counter's raise, the coordinator's snapshot, the
 /// trigger, the writer's requests to the store, the acknowledgement and the add, each with its answer.
 const CHECKPOINT_TRIPS: u64 = 10;

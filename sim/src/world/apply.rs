@@ -285,8 +285,9 @@ impl World {
                     let body = ActorBody::Coordinator(Rc::new(Coordinator::new(Arc::clone(&job), operator)));
                     let id = ActorId::SourceCoordinator(operator);
                     let slot = self.add_actor(id, index, LeaderEpoch(0), body);
-                    let discovers = |vertex: &&VertexConfig| vertex.source.discovery.is_some();
-                    if job.vertices.iter().filter(discovers).any(|vertex| vertex.operator == operator) {
+                    let looks =
+                        |vertex: &VertexConfig| vertex.operator == operator && vertex.discovers_splits();
+                    if job.vertices.iter().any(looks) {
                         self.add_worker(slot);
                     }
                 }

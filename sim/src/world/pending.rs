@@ -3,6 +3,7 @@
 //! Ties are broken by the item's identity (what it is, whose, the how-manieth), never by its place in memory, so an
 //! unrelated item more or less does not change the order of the others.
 
+use splitrace_runtime::api::file_io::FileAnswer;
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, LeaderEpoch, ProcessId};
 use splitrace_runtime::message::{Message, Timer};
 use splitrace_runtime::session::Frame;
@@ -30,6 +31,13 @@ pub enum Item {
         timer: Timer,
         /// The setting it belongs to; an older one is stale.
         setting: u64,
+    },
+    /// The outside answers what a thread asked of its files.
+    FileAnswer {
+        /// The thread's slot.
+        slot: usize,
+        /// What it says.
+        answer: Box<FileAnswer>,
     },
     /// The sessions of a process look after what was not acknowledged.
     SessionTimer {

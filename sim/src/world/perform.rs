@@ -16,7 +16,7 @@ use splitrace_runtime::task::Task;
 use std::rc::Rc;
 
 /// Service times are drawn on so many steps.
-const SERVICE_GRID: u64 = 64;
+pub(super) const SERVICE_GRID: u64 = 64;
 
 impl World {
     /// Performs the outputs of an actor's turn in order, until the end, a cut, or the actor's own death.
@@ -121,7 +121,7 @@ impl World {
             Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
             Effect::StartFetcher(fetcher) => self.start_fetcher(slot, fetcher, choices),
             Effect::EndFetcher => self.remove_actor(slot),
-            Effect::AskFile(operation) => unreachable!("no scenario reads files: {operation:?}"),
+            Effect::AskFile(operation) => self.ask_file(slot, &operation, choices),
             Effect::EndTerm => self.end_term(process, choices),
         }
     }
