@@ -65,6 +65,7 @@ const NEW_LINEAGE: &str = "what only checkpoints after the restored one made vis
 const NAMES_TAKEN: &str =
     "names that later checkpoints used come again (FACT 88), and an append under a taken name does nothing";
 const LATE_ZOMBIE: &str = "without a fence, what a zombie prepares once its successor has looked through the leftovers stays in doubt";
+const ORPHANS: &str = "a data file that no snapshot names is the table's own maintenance to remove";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
 impl Promise {
@@ -97,7 +98,10 @@ impl Promise {
                 Level::None("none is triggered any more once a task has finished (FACT 97)")
             }
             Code::S3 => match input.sink {
-                SinkKind::Transactional | SinkKind::Files(_) | SinkKind::PreparedTable => Level::Full,
+                SinkKind::Transactional
+                | SinkKind::Files(_)
+                | SinkKind::PreparedTable
+                | SinkKind::SnapshotTable => Level::Full,
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
             },
             Code::S4 if !input.bounded => Level::None(UNBOUNDED),
@@ -121,6 +125,7 @@ impl Promise {
             Code::C4 if input.checkpointing && input.bounded && !input.after_tasks_finish => {
                 Level::None(TAIL)
             }
+            Code::C4 if matches!(input.sink, SinkKind::SnapshotTable) => Level::None(ORPHANS),
             Code::C4 if matches!(input.sink, SinkKind::PreparedTable) => Level::Weaker(LATE_ZOMBIE),
             Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
@@ -158,6 +163,7 @@ mod tests {
             SinkKind::Transactional,
             SinkKind::Files(FileSinkConfig::DEFAULT),
             SinkKind::PreparedTable,
+            SinkKind::SnapshotTable,
         ];
         for (sink, bits) in sinks.into_iter().flat_map(|sink| (0..32u32).map(move |bits| (sink, bits))) {
             let bit = |index: u32| bits >> index & 1 == 1;

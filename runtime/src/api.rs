@@ -2,6 +2,7 @@
 
 pub mod file_io;
 pub mod sink;
+pub mod snapshots_io;
 pub mod source;
 pub mod source_state;
 pub mod table_io;

@@ -395,6 +395,8 @@ pub enum SinkKind {
     /// The same in the manner of PostgreSQL: an open transaction lives and dies with its session, nothing fences an older
     /// life off, and of a committed transaction only the row tells that it wrote of itself.
     PreparedTable,
+    /// Records are written as data files, and a commit adds one to the current snapshot of a table.
+    SnapshotTable,
 }
 
 impl SinkKind {
@@ -406,6 +408,7 @@ impl SinkKind {
             Self::Transactional => "transactional",
             Self::Files(_) => "files",
             Self::PreparedTable => "prepared-table",
+            Self::SnapshotTable => "snapshot-table",
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod named_committable;
 pub mod prepared_table_sink;
 pub mod range_source;
 mod record_batch;
+pub mod snapshot_table_sink;
 pub mod two_phase_sink;
 
 use crate::api::sink::{
@@ -29,6 +30,7 @@ pub fn create_sink(kind: SinkKind, context: &WriterInitContext, defects: DefectS
         SinkKind::Append | SinkKind::Transactional => two_phase_sink::create_ports(kind, context, defects),
         SinkKind::Files(config) => file_sink::create_ports(config, context, defects),
         SinkKind::PreparedTable => prepared_table_sink::create_ports(context, defects),
+        SinkKind::SnapshotTable => snapshot_table_sink::create_ports(context, defects),
     }
 }
 
@@ -42,7 +44,9 @@ pub fn records_held(kind: SinkKind, version: u32, bytes: &[u8]) -> Result<Record
             Ok(TwoPhaseCommittable::from_bytes(version, bytes)?.records_held())
         }
         SinkKind::Files(_) => Ok(file_sink::FileOfRecords::from_bytes(version, bytes)?.records_held()),
-        SinkKind::PreparedTable => Ok(NamedCommittable::from_bytes(version, bytes)?.records_held()),
+        SinkKind::PreparedTable | SinkKind::SnapshotTable => {
+            Ok(NamedCommittable::from_bytes(version, bytes)?.records_held())
+        }
     }
 }
 

@@ -136,6 +136,12 @@ registry! {
     WholePrefixRolledBack = "whole-prefix-rolled-back",
         "a recovering writer rolls back whatever was prepared under the sink's prefix, other writers' work included",
         ["S3", "C2", "R1"], "made up for the prepared-transaction table", Planted;
+    SnapshotSummaryNotChecked = "snapshot-summary-not-checked",
+        "a commit adds its file to the table without looking whether a snapshot's summary names it already",
+        ["C1"], "made up for the table format", Planted;
+    LostCommitRetriedAsNew = "lost-commit-retried-as-new",
+        "a commit without an answer is made anew on the snapshot that is current then, and looks no further back",
+        ["C1"], "made up for the table format", Planted;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1", "S1"], "Flink 2.3.0 (FACT 55)", Quirk;

@@ -108,6 +108,8 @@ pub enum FaultKind {
     StoreSlow,
     /// The store's process died and came back: what was merely open in it is lost.
     StoreCrash,
+    /// Another writer of a table committed just before a commit of ours.
+    ForeignCommit,
     /// A cancelled or lost execution went on for a while.
     Zombie,
     /// A thread stood still for a while.
@@ -126,7 +128,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Every kind of fault, in the order of their numbers.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::TaskFailure,
         Self::TaskManagerCrash,
         Self::JobManagerCrash,
@@ -140,6 +142,7 @@ impl FaultKind {
         Self::StoreUnavailable,
         Self::StoreSlow,
         Self::StoreCrash,
+        Self::ForeignCommit,
         Self::Zombie,
         Self::ThreadPause,
         Self::StaleLeader,

@@ -4,6 +4,7 @@
 //! a message's content, a timer, the outcome of a send, or mail from another thread of the same process.
 
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::snapshots_io::{SnapshotsAnswer, SnapshotsOperation};
 use crate::api::source::{AsyncCallName, UserError};
 use crate::api::table_io::{TableAnswer, TableOperation};
 use crate::config::{EdgeKind, FileReaderConfig, JobConfig, SinkKind, TaskConfig};
@@ -498,6 +499,8 @@ pub enum StoreRequest {
     File(FileOperation),
     /// Of a table with prepared transactions. Carries no fence either.
     Table(TableOperation),
+    /// Of a table format.
+    Snapshots(SnapshotsOperation),
 }
 
 /// What the outside store answers.
@@ -517,6 +520,8 @@ pub enum StoreReply {
     File(FileAnswer),
     /// Of a table with prepared transactions.
     Table(TableAnswer),
+    /// Of a table format.
+    Snapshots(SnapshotsAnswer),
 }
 
 /// What is asked of the high-availability service. Every write is a compare-and-set on the leader epoch.

@@ -69,6 +69,8 @@ pub enum ChoiceKind {
     Schedule,
     /// Whether a lost frame begins a burst in which its link loses everything, and how long.
     LossBurst,
+    /// Whether another writer of a table commits just before a commit.
+    ForeignCommit,
 }
 
 /// About whom it is decided.

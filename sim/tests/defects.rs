@@ -72,6 +72,8 @@ defects! {
     unknown_gid_is_committed = "unknown-gid-is-committed";
     prepared_left_in_doubt = "prepared-left-in-doubt";
     whole_prefix_rolled_back = "whole-prefix-rolled-back";
+    snapshot_summary_not_checked = "snapshot-summary-not-checked";
+    lost_commit_retried_as_new = "lost-commit-retried-as-new";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     barrier_not_aligned = "barrier-not-aligned";
     ended_channel_owes_barrier = "ended-channel-owes-barrier";

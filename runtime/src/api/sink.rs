@@ -26,6 +26,7 @@ pub use state::{
 };
 
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::snapshots_io::SnapshotsAnswer;
 use crate::api::table_io::TableAnswer;
 use crate::config::CommitScript;
 use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
@@ -147,6 +148,8 @@ pub enum StoreAnswer {
     File(FileAnswer),
     /// What only a table with prepared transactions answers.
     Table(TableAnswer),
+    /// What only a table format answers.
+    Snapshots(SnapshotsAnswer),
 }
 
 impl From<StoreReply> for StoreAnswer {
@@ -164,6 +167,9 @@ impl From<StoreReply> for StoreAnswer {
             StoreReply::Table(TableAnswer::Done) => Self::Done { before: false },
             StoreReply::Table(TableAnswer::DoesNotExist) => Self::NotFound,
             StoreReply::Table(answer) => Self::Table(answer),
+            StoreReply::Snapshots(SnapshotsAnswer::Done) => Self::Done { before: false },
+            StoreReply::Snapshots(SnapshotsAnswer::NoFile) => Self::NotFound,
+            StoreReply::Snapshots(answer) => Self::Snapshots(answer),
         }
     }
 }
@@ -342,5 +348,6 @@ fn request_name(request: &StoreRequest) -> String {
         StoreRequest::InitTransactions { writer, .. } => format!("writer {writer}"),
         StoreRequest::File(operation) => operation.path().to_owned(),
         StoreRequest::Table(operation) => operation.sentence(),
+        StoreRequest::Snapshots(operation) => operation.sentence(),
     }
 }

@@ -138,7 +138,7 @@ impl CheckpointCommitter {
         let round = self.round.take().expect("an answer belongs to a commit");
         let request = self.collector.awaiting_mut(call).expect("the caller looked before");
         let transaction = request.committable.payload.transaction;
-        let outcome = outcome(&answer);
+        let told = outcome(&answer);
         let payload = &mut request.committable.payload;
         let mut io = SinkIo::default();
         let signal = self.committer.answered(payload, &mut request.retries, answer, &mut io)?;
@@ -148,6 +148,7 @@ impl CheckpointCommitter {
             self.round = Some(round);
             return Ok(CommitProgress::Waiting);
         };
+        let outcome = told.unwrap_or_else(|| outcome_signalled(&signal));
         turn.outbox.emit(EventKind::CommitAnswered { transaction, outcome });
         heed(request, signal, self.defects)?;
         self.advance(round, turn)

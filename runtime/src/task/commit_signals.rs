@@ -64,9 +64,10 @@ pub(super) const fn outcome_signalled(signal: &CommitSignal) -> CommitOutcome {
     }
 }
 
-/// What an answer says of a commit. Told as it is, whatever the committer makes of it.
-pub(super) const fn outcome(answer: &StoreAnswer) -> CommitOutcome {
-    match answer {
+/// What an answer says of a commit, whatever the committer makes of it; `None` where it is about something else, and only
+/// the committer knows what it means for the commit.
+pub(super) const fn outcome(answer: &StoreAnswer) -> Option<CommitOutcome> {
+    Some(match answer {
         StoreAnswer::Done { before: false } => CommitOutcome::Committed,
         StoreAnswer::Done { before: true } => CommitOutcome::AlreadyCommitted,
         StoreAnswer::Unknown => CommitOutcome::Maybe,
@@ -74,5 +75,6 @@ pub(super) const fn outcome(answer: &StoreAnswer) -> CommitOutcome {
         StoreAnswer::Table(TableAnswer::Proof(true)) => CommitOutcome::AlreadyCommitted,
         StoreAnswer::NotFound | StoreAnswer::Fenced => CommitOutcome::Failed,
         StoreAnswer::File(_) | StoreAnswer::Table(_) => CommitOutcome::Failed,
-    }
+        StoreAnswer::Snapshots(_) => return None,
+    })
 }

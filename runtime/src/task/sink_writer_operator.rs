@@ -258,6 +258,7 @@ impl SinkWriterOperator {
             | StoreRequest::Commit { name } => format!("commit {name} ({call})"),
             StoreRequest::File(operation) => format!("{} ({call})", operation.sentence()),
             StoreRequest::Table(operation) => format!("{} ({call})", operation.sentence()),
+            StoreRequest::Snapshots(operation) => format!("{} ({call})", operation.sentence()),
         })
     }
 

@@ -1,8 +1,11 @@
 //! The common face of the stores that records are committed to.
 
-use super::{AppendStore, FileStore, OutsideDecision, PreparedTable, TransactionalStore, VisibleLedger};
+use super::{
+    AppendStore, FileStore, OutsideDecision, PreparedTable, SnapshotTable, TransactionalStore, VisibleLedger,
+};
 use crate::choices::Choices;
 use splitrace_runtime::actor::{Effect, Outbox};
+use splitrace_runtime::api::snapshots_io::SnapshotsOperation;
 use splitrace_runtime::config::SinkKind;
 use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::event::EventKind;
@@ -53,6 +56,8 @@ pub enum Store {
     Files(FileStore),
     /// The table with prepared transactions.
     Prepared(PreparedTable),
+    /// The table format.
+    Snapshots(SnapshotTable),
 }
 
 impl Store {
@@ -64,6 +69,7 @@ impl Store {
             SinkKind::Transactional => Self::Transactional(TransactionalStore::new(defects)),
             SinkKind::Files(_) => Self::Files(FileStore::default()),
             SinkKind::PreparedTable => Self::Prepared(PreparedTable::default()),
+            SinkKind::SnapshotTable => Self::Snapshots(SnapshotTable::default()),
         }
     }
 
@@ -103,6 +109,27 @@ impl Store {
         matches!(self, Self::Prepared(_))
     }
 
+    /// Whether another writer could get in before this call.
+    #[must_use]
+    pub const fn is_contended(&self, message: &Message) -> bool {
+        let request = match message {
+            Message::Store { request, .. } => request,
+            _ => return false,
+        };
+        matches!(request, StoreRequest::Snapshots(SnapshotsOperation::Commit { .. }))
+    }
+
+    /// Another writer gets in.
+    ///
+    /// # Panics
+    /// When the store is none that others write to.
+    pub fn interfere(&mut self) {
+        match self {
+            Self::Snapshots(table) => table.commit_foreign(),
+            other => panic!("nobody else writes here: {other:?}"),
+        }
+    }
+
     /// The connection of an execution is gone.
     pub fn lose_client(
         &mut self,
@@ -111,7 +138,7 @@ impl Store {
         events: &mut Vec<EventKind>,
     ) {
         match self {
-            Self::Append(_) | Self::Transactional(_) | Self::Files(_) => {}
+            Self::Append(_) | Self::Transactional(_) | Self::Files(_) | Self::Snapshots(_) => {}
             Self::Prepared(table) => table.disconnect(attempt, epoch, events),
         }
     }
@@ -120,7 +147,8 @@ impl Store {
     /// open is not.
     pub fn crash(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
         match self {
-            Self::Append(_) => {}
+            // An object store has whatever it took.
+            Self::Append(_) | Self::Snapshots(_) => {}
             Self::Files(store) => store.lose_power(choices, events),
             Self::Transactional(store) => store.crash(events),
             Self::Prepared(table) => table.crash(events),
@@ -135,6 +163,7 @@ impl Store {
             Self::Transactional(store) => store.visible(),
             Self::Files(store) => store.visible(),
             Self::Prepared(table) => table.visible(),
+            Self::Snapshots(table) => table.visible(),
         }
     }
 
@@ -146,6 +175,7 @@ impl Store {
             Self::Transactional(store) => store.open_transactions(),
             Self::Files(store) => store.open_transactions(),
             Self::Prepared(table) => table.open_transactions(),
+            Self::Snapshots(table) => table.open_transactions(),
         }
     }
 
@@ -163,6 +193,12 @@ impl Store {
             Self::Prepared(table) => match request {
                 StoreRequest::Table(operation) => StoreReply::Table(table.execute(caller, operation, events)),
                 other => panic!("a table is asked in its own words: {other:?}"),
+            },
+            Self::Snapshots(table) => match request {
+                StoreRequest::Snapshots(operation) => {
+                    StoreReply::Snapshots(table.execute(caller, operation, events))
+                }
+                other => panic!("a table format is asked in its own words: {other:?}"),
             },
         }
     }

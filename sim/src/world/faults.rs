@@ -13,6 +13,7 @@ use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::scenario::Odds;
 use splitrace_runtime::event::{EventKind, FaultKind, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, ProcessId};
+use splitrace_runtime::message::Message;
 
 /// How many faults a run may get that are aimed at windows.
 pub const WINDOW_FAULTS_MAX: u32 = 4;
@@ -20,6 +21,8 @@ pub const WINDOW_FAULTS_MAX: u32 = 4;
 pub const SECOND_FAULTS_MAX: u32 = 3;
 /// How likely the window that a scenario favours gets a fault when it opens.
 const FAVOURED_WINDOW: Odds = Odds { numerator: 2, denominator: 3 };
+/// How likely another writer of a table commits just before a commit. Others write there whether anything breaks or not.
+const FOREIGN_COMMIT: Odds = Odds { numerator: 2, denominator: 3 };
 /// Planned times are drawn on this grid.
 const TIME_GRID_NS: u64 = 100_000;
 
@@ -157,6 +160,15 @@ impl World {
             3 | 4 => Some(OutsideFault::ReplyLost),
             _ => Some(OutsideFault::Slow),
         }
+    }
+
+    /// Decides whether another writer of the table commits just before this call of the store.
+    pub(super) fn decide_interference(&self, message: &Message, choices: &mut dyn Choices) -> bool {
+        if self.healed || !self.store.is_contended(message) {
+            return false;
+        }
+        let label = Label::new(ChoiceKind::ForeignCommit, Subject::World);
+        choices.choose(label, draw(FOREIGN_COMMIT, 1)) > 0
     }
 
     /// Decides whether a window that just opened gets a fault.

@@ -235,6 +235,10 @@ impl World {
             }
             None => {}
         }
+        if self.decide_interference(&message, choices) {
+            self.tell_fault(FaultKind::ForeignCommit, None);
+            self.store.interfere();
+        }
         self.event_step_count += 1;
         let index = index_of(process);
         self.note_cause(index, from.process, cause_sequence);

@@ -278,6 +278,7 @@ const fn fault_sentence(fault: FaultKind) -> &'static str {
         FaultKind::Partition => "a link lets nothing through for a while",
         FaultKind::ReplyLost => "the store does it, and its reply is lost",
         FaultKind::StoreUnavailable => "the store answers 'not now'",
+        FaultKind::ForeignCommit => "another writer of the table commits in between",
         FaultKind::StoreCrash => "the store dies, and what is merely open in it is lost",
         FaultKind::StoreSlow => "the store is slow",
         FaultKind::Zombie => "an execution that should be gone goes on",

@@ -344,6 +344,7 @@ fn call_line(request: &StoreRequest) -> String {
         StoreRequest::Commit { name } => format!("commit {name}"),
         StoreRequest::File(operation) => operation.sentence(),
         StoreRequest::Table(operation) => operation.sentence(),
+        StoreRequest::Snapshots(operation) => operation.sentence(),
     }
 }
 

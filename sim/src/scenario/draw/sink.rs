@@ -5,11 +5,13 @@ use crate::choices::Choices;
 use splitrace_runtime::config::{FileSinkConfig, LineContent, SinkKind};
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
-/// Mostly one of the two-phase sinks; one job in five writes files, one in ten into a table with prepared transactions.
+/// Mostly one of the two-phase sinks; one job in five writes files, one in ten into a table with prepared transactions, one
+/// in ten into a table format.
 pub(super) fn draw_sink<C: Choices>(drawer: &mut Drawer<C>) -> SinkKind {
     match drawer.below(Property::Sink, 20) {
-        0..=6 => SinkKind::Append,
-        7..=13 => SinkKind::Transactional,
+        0..=5 => SinkKind::Append,
+        7..=12 => SinkKind::Transactional,
+        6 | 13 => SinkKind::SnapshotTable,
         14..=17 => SinkKind::Files(draw_files(drawer)),
         _ => SinkKind::PreparedTable,
     }
