@@ -140,7 +140,7 @@ registry! {
         "a commit adds its file to the table without looking whether a snapshot's summary names it already",
         ["C1"], "made up for the table format", Planted;
     LostCommitRetriedAsNew = "lost-commit-retried-as-new",
-        "a commit without an answer is made anew on the snapshot that is current then, and looks no further back",
+        "a commit that is made again, restored or without an answer, looks no further back than what is current then",
         ["C1"], "made up for the table format", Planted;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",

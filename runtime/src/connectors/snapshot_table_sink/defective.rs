@@ -3,8 +3,10 @@
 use super::committer::{SnapshotTableCommitter, add};
 use super::{SnapshotTableSink, SnapshotTableWriter};
 use crate::api::sink::{CommitRequest, Committer, Sink, SinkIo, StoreAnswer, WriterInitContext};
-use crate::api::snapshots_io::SnapshotsAnswer;
+use crate::api::snapshots_io::{SnapshotsAnswer, SnapshotsOperation};
 use crate::connectors::named_committable::NamedCommittable;
+use crate::ids::CheckpointId;
+use crate::message::StoreRequest;
 
 /// A sink whose committer does not look whether a summary names the file already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +50,8 @@ impl Committer for UncheckedCommitter {
     }
 }
 
-/// A sink whose committer makes a commit that had no answer anew on what is current then, and looks no further back.
+/// A sink whose committer makes a commit again, one without an answer or a restored one, on what is current then, and looks
+/// no further back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForgetfulSink;
 
@@ -62,19 +65,27 @@ impl Sink for ForgetfulSink {
     }
 
     fn create_committer(&self, context: &WriterInitContext) -> ForgetfulCommitter {
-        ForgetfulCommitter(SnapshotTableSink.create_committer(context))
+        ForgetfulCommitter { right: SnapshotTableSink.create_committer(context), restored: context.restored }
     }
 }
 
 /// The committer of [`ForgetfulSink`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ForgetfulCommitter(SnapshotTableCommitter);
+pub struct ForgetfulCommitter {
+    right: SnapshotTableCommitter,
+    restored: Option<CheckpointId>,
+}
 
 impl Committer for ForgetfulCommitter {
     type Committable = NamedCommittable;
 
     fn commit(&mut self, request: &mut CommitRequest<NamedCommittable>, io: &mut SinkIo) {
-        self.0.commit(request, io);
+        let NamedCommittable { transaction, .. } = *request.committable();
+        if self.restored.is_some_and(|restored| transaction.number <= restored) {
+            io.ask(StoreRequest::Snapshots(SnapshotsOperation::Load { since: Some(u64::MAX) }));
+        } else {
+            self.right.commit(request, io);
+        }
     }
 
     fn answered(
@@ -88,7 +99,7 @@ impl Committer for ForgetfulCommitter {
                 let committable = request.committable().clone();
                 request.update_and_retry_later(NamedCommittable { token: u64::MAX, ..committable });
             }
-            other => self.0.answered(request, other, io),
+            other => self.right.answered(request, other, io),
         }
     }
 }
