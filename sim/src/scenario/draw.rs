@@ -1,11 +1,13 @@
 //! Scenarios drawn from a seed, swarm fashion: each seed switches features and faults on or off and weights them, so that
 //! campaigns reach combinations that one fixed mix never would.
 
+mod input;
 mod sink;
 
 use super::weaker_modes::weaken;
 use super::{Ending, FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Resubmission, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
+use input::draw_input;
 use sink::draw_sink;
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
@@ -166,6 +168,10 @@ pub(super) enum Property {
     BucketCheckInterval,
     Buckets,
     StoreCrashes,
+    ReadsFiles,
+    BlockBytes,
+    ChunkBytes,
+    FileQueue,
 }
 
 impl Scenario {
@@ -202,6 +208,7 @@ impl Scenario {
             faults,
             job,
         };
+        draw_input(&mut drawer, &mut scenario.job.vertices);
         scenario.job.slots_per_task_manager = draw_slots(&mut drawer, &scenario);
         scenario
     }
