@@ -13,8 +13,8 @@ use crate::message::TaskSnapshot;
 /// The operators' part of a snapshot, while a channel still owes the barrier.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct HeldSnapshot {
-    checkpoint: CheckpointId,
-    snapshot: TaskSnapshot,
+    pub(super) checkpoint: CheckpointId,
+    pub(super) snapshot: TaskSnapshot,
 }
 
 impl Task {
@@ -48,10 +48,10 @@ impl Task {
         self.add_channels(checkpoint, held.snapshot, outbox)
     }
 
-    /// This checkpoint, and each before it, is given up.
+    /// This checkpoint, and each before it, is given up. A newer one that is held stays: notices may come late, and in any
+    /// order.
     pub(super) fn drop_held_snapshot(&mut self, checkpoint: CheckpointId) {
         self.progress.held_snapshot.take_if(|held| held.checkpoint <= checkpoint);
-        debug_assert!(self.progress.held_snapshot.is_none(), "one checkpoint is aligned at a time");
     }
 
     /// Buffers that the restored checkpoint's barrier overtook come first, at either end of a channel.

@@ -7,6 +7,7 @@ use crate::config::SinkKind;
 use crate::ids::*;
 use crate::message::*;
 use crate::task::TaskStatus;
+use crate::task::overtaken::HeldSnapshot;
 
 #[test]
 fn everything_of_a_checkpoint_comes_in_flinks_order() {
@@ -130,4 +131,16 @@ fn the_name_counts_prepares_and_lags_the_checkpoint() {
     bench.trigger(9);
     let lines = bench.lines_of(&["TransactionPrepared"]);
     assert_eq!(lines, ["TransactionPrepared s0-chk1 []", "TransactionPrepared s0-chk2 [0..0]"]);
+}
+
+/// Found by seed 20649 of an earlier draw: the notice overtook nothing, it was itself overtaken.
+#[test]
+fn a_late_abort_leaves_the_held_part_of_a_newer_checkpoint_alone() {
+    let mut bench = Bench::running(descriptor(SinkKind::Append), 9);
+    let held = HeldSnapshot { checkpoint: CheckpointId(3), snapshot: TaskSnapshot::default() };
+    bench.task.progress.held_snapshot = Some(held.clone());
+    bench.task.drop_held_snapshot(CheckpointId(2));
+    assert_eq!(bench.task.progress.held_snapshot, Some(held));
+    bench.task.drop_held_snapshot(CheckpointId(3));
+    assert_eq!(bench.task.progress.held_snapshot, None);
 }
