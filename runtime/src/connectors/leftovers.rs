@@ -35,13 +35,25 @@ impl Successor {
         Self { writer, fence, parallelism, keep: Vec::new() }
     }
 
-    /// Learns what the restored checkpoint holds.
+    /// The writer.
+    #[must_use]
+    pub const fn writer(&self) -> SubtaskId {
+        self.writer
+    }
+
+    /// Which life of it.
+    #[must_use]
+    pub const fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// Learns of more that the restored checkpoint holds.
     pub fn keep(&mut self, keep: &[TransactionName]) {
         debug_assert!(
             keep.iter().all(|name| name.writer.vertex == self.writer.vertex),
             "a vertex keeps its own"
         );
-        self.keep = keep.to_vec();
+        self.keep.extend_from_slice(keep);
     }
 
     /// Whether an older life began it.

@@ -99,18 +99,10 @@ impl FileStore {
         StoreReply::File(answer)
     }
 
-    /// The records that the lines of a file's first bytes say.
+    /// The records that a file's first bytes say.
     fn content_of(&self, path: &str, length: u64) -> Content {
         let bytes = self.files.read(path).unwrap_or_default();
-        let counted = &bytes[..bytes.len().min(length as usize)];
-        let record = |(split, offset, _): (SplitId, u64, usize)| Record {
-            split,
-            offset,
-            event_time_ms: 0,
-            key: 0,
-            payload: Vec::new(),
-        };
-        Content::of(&provenance(counted).map(record).collect::<Vec<_>>())
+        content_in(&bytes[..bytes.len().min(length as usize)])
     }
 
     /// Tells what was done.
@@ -130,16 +122,16 @@ impl FileStore {
         let Some(transaction) = transaction_of(operation.path()) else { return };
         let fence = caller.fence();
         match operation {
-            FileOperation::Write { path, at, bytes } => {
+            FileOperation::Write { at, bytes, .. } => {
                 if let std::collections::btree_map::Entry::Vacant(entry) = self.hidden.entry(transaction) {
                     entry.insert(Hidden { fence, records: RecordRanges::new(), durable: false });
                     events.push(EventKind::TransactionBegun { transaction, fence });
                 }
-                let written = ranges_of(&bytes);
-                if at == 0 {
-                    self.cut_back(transaction, &path, bytes.len() as u64);
-                }
+                let written = content_in(&bytes).distinct();
                 let hidden = self.hidden.get_mut(&transaction).expect("it is there now");
+                if at == 0 {
+                    hidden.records = RecordRanges::new();
+                }
                 hidden.fence = fence;
                 hidden.records.extend(&written);
                 events.push(EventKind::TransactionWritten { transaction, fence, records: written });
@@ -181,13 +173,16 @@ impl FileStore {
     }
 }
 
-/// The records that lines say, as ranges.
-fn ranges_of(lines: &[u8]) -> RecordRanges {
-    let mut ranges = RecordRanges::new();
-    for (split, offset, _) in provenance(lines) {
-        ranges.insert_record(split, offset);
-    }
-    ranges
+/// The records that lines say.
+fn content_in(lines: &[u8]) -> Content {
+    let record = |(split, offset, _): (SplitId, u64, usize)| Record {
+        split,
+        offset,
+        event_time_ms: 0,
+        key: 0,
+        payload: Vec::new(),
+    };
+    Content::of(&provenance(lines).map(record).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -21,9 +21,10 @@ use crate::api::sink::{
     WriterStateElement, WriterVerdict,
 };
 use crate::config::FileSinkConfig;
+use crate::connectors::leftovers::Successor;
 use crate::defects::{Defect, DefectSet};
 use crate::encoding::encode_onto;
-use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName};
+use crate::ids::{CheckpointId, Fence, TransactionName};
 use crate::message::StoreRequest;
 use crate::records::{Record, RecordRanges};
 use std::collections::BTreeMap;
@@ -65,9 +66,7 @@ impl Sink for FileSink {
 pub struct FileSinkWriter {
     config: FileSinkConfig,
     defects: DefectSet,
-    subtask: SubtaskId,
-    fence: Fence,
-    parallelism: u32,
+    life: Successor,
     number: CheckpointId,
     input_ends: bool,
     writer: FileWriter,
@@ -75,8 +74,6 @@ pub struct FileSinkWriter {
     contents: BTreeMap<String, FileContent>,
     /// What was restored, until the writer opens.
     restored: Vec<BucketState>,
-    /// The files that somebody's restored state holds: they are nobody's residue.
-    held: Vec<TransactionName>,
     /// The state as the last `prepare_commit` left it. Taken there, since it names lengths that must be durable first.
     state: Vec<WriterStateElement>,
 }
@@ -84,22 +81,18 @@ pub struct FileSinkWriter {
 impl FileSinkWriter {
     fn new(config: FileSinkConfig, defects: DefectSet, context: &WriterInitContext) -> Self {
         debug_assert!(config.is_valid(), "whoever reads a configuration checks it");
-        let subtask = context.subtask;
         let fence = if defects.has(Defect::FileNamesRestart) { Fence::default() } else { context.fence };
         let number = context.restored.unwrap_or_default().next();
-        let names = UniqueNames::of_life(subtask, fence, number);
+        let names = UniqueNames::of_life(context.subtask, fence, number);
         Self {
             config,
             defects,
-            subtask,
-            fence,
-            parallelism: context.parallelism,
+            life: Successor::new(&WriterInitContext { fence, ..*context }),
             number,
             input_ends: false,
             writer: FileWriter::new(config.writer(recovery_of(defects)), names, 0),
             contents: BTreeMap::new(),
             restored: Vec::new(),
-            held: Vec::new(),
             state: Vec::new(),
         }
     }
@@ -134,17 +127,10 @@ impl FileSinkWriter {
         })
     }
 
-    /// Whether an older life of this writer, or of one that it stands in for, left this behind.
-    fn is_residue(&self, name: TransactionName) -> bool {
-        let is_older = name.part.is_some_and(|part| part.fence < self.fence);
-        let is_mine = name.writer.stand_in(self.parallelism) == self.subtask;
-        is_older && is_mine && !self.held.contains(&name)
-    }
-
     /// Removes what older lives left behind.
     fn clean_up(&self, listed: &[(String, u64)], io: &mut SinkIo) {
         for (path, _) in listed {
-            if transaction_of(path).is_some_and(|name| self.is_residue(name)) {
+            if transaction_of(path).is_some_and(|name| self.life.is_lost(name)) {
                 io.ask_file(FileOperation::Delete { path: path.clone() });
             }
         }
@@ -158,7 +144,7 @@ const fn recovery_of(defects: DefectSet) -> Recovery {
 
 impl SinkWriter for FileSinkWriter {
     fn transaction(&self) -> TransactionName {
-        TransactionName::new(self.subtask, self.number)
+        TransactionName::new(self.life.writer(), self.number)
     }
 
     fn restore_state(&mut self, elements: Vec<WriterStateElement>) -> Result<(), SinkStateError> {
@@ -172,7 +158,7 @@ impl SinkWriter for FileSinkWriter {
             if let Some(file) = &bucket.in_progress {
                 let content = FileContent { transaction, records };
                 self.contents.insert(file.hidden.clone(), content);
-                self.held.push(transaction);
+                self.life.keep(&[transaction]);
             }
             self.restored.push(bucket);
         }
@@ -180,7 +166,7 @@ impl SinkWriter for FileSinkWriter {
     }
 
     fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo) {
-        self.held.extend(keep);
+        self.life.keep(keep);
         let mut files = FileIo::default();
         self.writer.begin_checks(io.processing_time_ms());
         self.writer.restore(std::mem::take(&mut self.restored), &mut files);
@@ -268,7 +254,8 @@ impl CommittingSinkWriter for FileSinkWriter {
             .collect();
         debug_assert_eq!(self.contents.len(), self.state.len(), "what is not handed over is in the state");
         self.number = self.number.next();
-        self.writer.rename(|names| names.go_on_under(self.subtask, self.fence, self.number));
+        let (writer, fence) = (self.life.writer(), self.life.fence());
+        self.writer.rename(|names| names.go_on_under(writer, fence, self.number));
         committables
     }
 }

@@ -3,7 +3,7 @@
 use super::super::tests::perform;
 use super::*;
 use crate::api::sink::SinkCommittable;
-use crate::ids::{AttemptNumber, LeaderEpoch, SplitId};
+use crate::ids::{AttemptNumber, LeaderEpoch, SplitId, SubtaskId};
 use crate::message::StoreReply;
 use std::collections::BTreeMap;
 
