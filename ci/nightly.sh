@@ -55,6 +55,8 @@ named() {
 step "named defects on five ranges" named
 step "twenty real jobs, killed three times each" \
     cargo test --profile sim -p splitrace --test job_kill -- --ignored
+step "ten real jobs on PostgreSQL, with kills of job and server" \
+    env SPLITRACE_REQUIRE_POSTGRES=1 cargo test --profile sim -p splitrace --test job_postgres -- --ignored
 step "the explorer without pruning" \
     cargo test --profile sim -p splitrace-sim --test litmus_gateway -- --ignored
 printf '=== all passed in %d s\n' "$SECONDS"

@@ -4,7 +4,7 @@
 //!   one thread each (node)                                             durable
 //!   job manager ─────────┐
 //!   task manager 0, 1, … ┼─ frames through channels ─┬─ service: HighAvailability ─▶ state folder
-//!   (fetchers read the   ┘                           └─ store: file operations ───▶ output folder
+//!   (fetchers read the   ┘                           └─ store: what the sink asks ─▶ output folder or table
 //!    input folder)
 //! ```
 //! All of it is one process of the system: what SIGKILL takes is all of it, and what is left is what was made durable: the
@@ -25,9 +25,10 @@ mod progress;
 mod service;
 mod state_folder;
 mod store;
+mod table_store;
 mod watch;
 
 pub use error::JobError;
-pub use file::Job;
+pub use file::{FilesSink, Job, JobSink, TableSink};
 pub use life::{Ending, JobEnd, Stopper, check, run};
 pub use watch::Tally;

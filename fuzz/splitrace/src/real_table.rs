@@ -6,8 +6,15 @@
 //!
 //! Nothing is kept here that a crash must survive: what counts lies in the server.
 
+mod names;
+mod session;
+
+pub use names::TableName;
+
 use postgres::error::SqlState;
+use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls};
+use session::Session;
 use splitrace_runtime::api::table_io::{TableAnswer, TableOperation};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::Record;
@@ -19,34 +26,27 @@ pub type TableClient = (ExecutionAttemptId, LeaderEpoch);
 
 /// So long a statement waits for another transaction's lock at most; nothing here waits for one unless something is wrong.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
-
-/// What a client needs; a committed transaction leaves its name in `splitrace_proofs`.
-const SCHEMA: &str = "
-    CREATE TABLE IF NOT EXISTS splitrace_rows (
-        name text NOT NULL, operator int NOT NULL, split bigint NOT NULL, number bigint NOT NULL, payload bytea NOT NULL);
-    CREATE TABLE IF NOT EXISTS splitrace_proofs (name text NOT NULL);
-    CREATE INDEX IF NOT EXISTS splitrace_proofs_name ON splitrace_proofs (name);";
-
-/// A client's session.
-struct Session {
-    number: u32,
-    /// `None` once the connection is gone.
-    connection: Option<Client>,
-    /// What is open in it.
-    transaction: Option<TransactionName>,
-}
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub struct RealTable {
     config: Config,
+    table: TableName,
     /// For what is asked outside of sessions.
     shared: Option<Client>,
+    /// Whether [`Self::claim`] has taken the table, so that a new connection must hold the lock too.
+    is_claimed: bool,
     sessions: BTreeMap<TableClient, Session>,
 }
 
 impl std::fmt::Debug for RealTable {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("RealTable").field("sessions", &self.sessions.len()).finish_non_exhaustive()
+        let Self { table, sessions, .. } = self;
+        formatter
+            .debug_struct("RealTable")
+            .field("table", table)
+            .field("sessions", &sessions.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,16 +54,75 @@ impl std::fmt::Debug for RealTable {
 pub type VisibleRow = (String, u32, u64);
 
 impl RealTable {
-    /// A table on the server that this configuration names; its schema is made when it is not there.
+    /// A table on the server that this configuration names; it is made when it is not there.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
-    pub fn open(mut config: Config) -> Result<Self, postgres::Error> {
-        config.connect_timeout(Duration::from_secs(10));
-        let mut shared = config.connect(NoTls)?;
-        shared.batch_execute(SCHEMA)?;
-        shared.batch_execute(LOCK_TIMEOUT)?;
-        Ok(Self { config, shared: Some(shared), sessions: BTreeMap::new() })
+    pub fn open(mut config: Config, table: TableName) -> Result<Self, postgres::Error> {
+        config.connect_timeout(CONNECT_TIMEOUT).application_name(&table.application());
+        let mut opened = Self { config, table, shared: None, is_claimed: false, sessions: BTreeMap::new() };
+        opened.make_schema()?;
+        Ok(opened)
+    }
+
+    /// Two tables: the rows, and the names of all committed transactions. What is there is not touched, not even to look
+    /// whether it is: to make an index waits for whatever is prepared, and that may be this program's to end.
+    fn make_schema(&mut self) -> Result<(), postgres::Error> {
+        let (rows, proofs, index) = (self.table.rows(), self.table.proofs(), self.table.proofs_index());
+        let parts = [
+            (
+                &rows,
+                format!(
+                    "TABLE {rows} (name text NOT NULL, operator int NOT NULL, split bigint NOT NULL, \
+                     number bigint NOT NULL, payload bytea NOT NULL)"
+                ),
+            ),
+            (&proofs, format!("TABLE {proofs} (name text NOT NULL)")),
+            (&index, format!("INDEX {index} ON {proofs} (name)")),
+        ];
+        let shared = self.shared()?;
+        for (name, definition) in parts {
+            let is_there: bool = shared.query_one("SELECT to_regclass($1) IS NOT NULL", &[name])?.get(0);
+            if !is_there {
+                shared.batch_execute(&format!("CREATE {definition}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the table for this program, unless a connection of another one is left: every connection holds a lock shared,
+    /// and this asks for it alone. What a dead program has sent is over once its connections are gone, so nothing of it can
+    /// come later than this.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn claim(&mut self) -> Result<bool, postgres::Error> {
+        let key = self.lock_key();
+        let shared = self.shared()?;
+        let is_alone: bool = shared.query_one(&format!("SELECT pg_try_advisory_lock({key})"), &[])?.get(0);
+        if is_alone {
+            shared.batch_execute(&format!(
+                "SELECT pg_advisory_lock_shared({key}), pg_advisory_unlock({key})"
+            ))?;
+        }
+        Ok(is_alone)
+    }
+
+    /// How many transactions the server lets be prepared at a time.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn prepared_max(&mut self) -> Result<u32, postgres::Error> {
+        let said: String = self.shared()?.query_one("SHOW max_prepared_transactions", &[])?.get(0);
+        Ok(said.parse().expect("the setting is a number"))
+    }
+
+    /// Whether the server takes connections.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn reach(&mut self) -> Result<(), postgres::Error> {
+        self.shared()?.batch_execute("SELECT 1")
     }
 
     /// Carries an operation out for a client.
@@ -75,14 +134,17 @@ impl RealTable {
             TableOperation::Prepare { session } => self.prepare(client, *session),
             TableOperation::ListPrepared { vertex } => self.list(*vertex),
             TableOperation::RollbackPrepared { transaction } => {
-                self.end_prepared(&format!("ROLLBACK PREPARED '{}'", global_id(*transaction)))
+                self.end_prepared(&format!("ROLLBACK PREPARED '{}'", self.table.global_id(*transaction)))
             }
             TableOperation::CommitPrepared { transaction } => {
-                self.end_prepared(&format!("COMMIT PREPARED '{}'", global_id(*transaction)))
+                self.end_prepared(&format!("COMMIT PREPARED '{}'", self.table.global_id(*transaction)))
             }
             TableOperation::LookForProof { transaction } => self.look_for_proof(*transaction),
         };
-        done.unwrap_or_else(|error| TableAnswer::Failed(error.to_string()))
+        done.unwrap_or_else(|error| match error.as_db_error() {
+            Some(said) if !is_farewell(said.code()) => TableAnswer::Failed(said.to_string()),
+            _ => TableAnswer::ConnectionLost,
+        })
     }
 
     /// Closes a client's connection, as its death does.
@@ -90,6 +152,21 @@ impl RealTable {
         if let Some(session) = self.sessions.get_mut(&client) {
             session.close();
         }
+    }
+
+    /// Closes the connections of all earlier lives of the subtask that this client lives for.
+    pub fn disconnect_earlier(&mut self, (attempt, epoch): TableClient) {
+        let is_earlier = |(held, in_epoch): &TableClient| {
+            (held.vertex, held.subtask) == (attempt.vertex, attempt.subtask)
+                && (*in_epoch, held.attempt) < (epoch, attempt.attempt)
+        };
+        self.sessions.retain(|client, session| {
+            let is_kept = !is_earlier(client);
+            if !is_kept {
+                session.close();
+            }
+            is_kept
+        });
     }
 
     /// Drops every connection: the server is gone, or has come back.
@@ -103,9 +180,9 @@ impl RealTable {
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub fn visible(&mut self) -> Result<Vec<VisibleRow>, postgres::Error> {
-        let rows = self
-            .shared()?
-            .query("SELECT name, split, number FROM splitrace_rows ORDER BY name, split, number", &[])?;
+        let query =
+            format!("SELECT name, split, number FROM {} ORDER BY name, split, number", self.table.rows());
+        let rows = self.shared()?.query(&query, &[])?;
         let of = |row: &postgres::Row| {
             let (split, number): (i64, i64) = (row.get(1), row.get(2));
             (row.get(0), split as u32, number as u64)
@@ -113,11 +190,27 @@ impl RealTable {
         Ok(rows.iter().map(of).collect())
     }
 
+    /// A connection for this table.
+    fn connection(&self) -> Result<Client, postgres::Error> {
+        let mut client = self.config.connect(NoTls)?;
+        client.batch_execute(LOCK_TIMEOUT)?;
+        Ok(client)
+    }
+
+    fn locked_connection(&self) -> Result<Client, postgres::Error> {
+        let mut client = self.connection()?;
+        client.batch_execute(&format!("SELECT pg_advisory_lock_shared({})", self.lock_key()))?;
+        Ok(client)
+    }
+
+    fn lock_key(&self) -> String {
+        format!("hashtextextended('{}', 0)", self.table.application())
+    }
+
     fn shared(&mut self) -> Result<&mut Client, postgres::Error> {
         if self.shared.as_ref().is_none_or(Client::is_closed) {
-            let mut client = self.config.connect(NoTls)?;
-            client.batch_execute(LOCK_TIMEOUT)?;
-            self.shared = Some(client);
+            let connection = if self.is_claimed { self.locked_connection() } else { self.connection() };
+            self.shared = Some(connection?);
         }
         Ok(self.shared.as_mut().expect("it was made when it was not there"))
     }
@@ -131,9 +224,7 @@ impl RealTable {
             Some(held) => held.close(),
             None => {}
         }
-        let mut connection = self.config.connect(NoTls)?;
-        connection.batch_execute(LOCK_TIMEOUT)?;
-        let session = Session { number, connection: Some(connection), transaction: None };
+        let session = Session::new(number, self.locked_connection()?);
         self.sessions.insert(client, session);
         Ok(TableAnswer::Done)
     }
@@ -159,27 +250,33 @@ impl RealTable {
         number: u32,
         records: &[Record],
     ) -> Result<TableAnswer, postgres::Error> {
+        let insert = format!(
+            "INSERT INTO {} SELECT $1, * FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::bytea[])",
+            self.table.rows()
+        );
+        let table = self.table.clone();
         let Some(session) = self.session(client, number) else { return Ok(TableAnswer::NoSession) };
         let Some(name) = session.transaction else { return Ok(TableAnswer::NoTransaction) };
-        let name = global_id(name);
+        let name = table.global_id(name);
+        let operators: Vec<i32> = records.iter().map(|record| i32::from(record.split.operator.0)).collect();
+        let splits: Vec<i64> = records.iter().map(|record| i64::from(record.split.index)).collect();
+        let numbers: Vec<i64> = records.iter().map(|record| record.offset as i64).collect();
+        let payloads: Vec<&[u8]> = records.iter().map(|record| &record.payload[..]).collect();
         session.run(|connection| {
-            let insert = connection.prepare("INSERT INTO splitrace_rows VALUES ($1, $2, $3, $4, $5)")?;
-            for record in records {
-                let operator = i32::from(record.split.operator.0);
-                let (split, offset) = (i64::from(record.split.index), record.offset as i64);
-                connection.execute(&insert, &[&name, &operator, &split, &offset, &record.payload])?;
-            }
-            Ok(())
+            let values: [&(dyn ToSql + Sync); 5] = [&name, &operators, &splits, &numbers, &payloads];
+            connection.execute(&insert, &values).map(drop)
         })?;
         Ok(TableAnswer::Done)
     }
 
     fn prepare(&mut self, client: TableClient, number: u32) -> Result<TableAnswer, postgres::Error> {
+        let prove = format!("INSERT INTO {} VALUES ($1)", self.table.proofs());
+        let table = self.table.clone();
         let Some(session) = self.session(client, number) else { return Ok(TableAnswer::NoSession) };
         let Some(name) = session.transaction.take() else { return Ok(TableAnswer::NoTransaction) };
-        let name = global_id(name);
+        let name = table.global_id(name);
         let prepared = session.run(|connection| {
-            connection.execute("INSERT INTO splitrace_proofs VALUES ($1)", &[&name])?;
+            connection.execute(&prove, &[&name])?;
             connection.batch_execute(&format!("PREPARE TRANSACTION '{name}'"))
         });
         match prepared {
@@ -193,7 +290,7 @@ impl RealTable {
             "SELECT gid FROM pg_prepared_xacts WHERE database = current_database() AND gid LIKE 'splitrace-%'",
             &[],
         )?;
-        let names = rows.iter().filter_map(|row| name_of(row.get(0)));
+        let names = rows.iter().filter_map(|row| self.table.transaction(row.get(0)));
         let mut names: Vec<_> = names.filter(|name| name.writer.vertex == vertex).collect();
         names.sort_unstable();
         Ok(TableAnswer::Prepared(names))
@@ -207,9 +304,9 @@ impl RealTable {
     }
 
     fn look_for_proof(&mut self, name: TransactionName) -> Result<TableAnswer, postgres::Error> {
-        let proofs = self
-            .shared()?
-            .query("SELECT 1 FROM splitrace_proofs WHERE name = $1 LIMIT 1", &[&global_id(name)])?;
+        let query = format!("SELECT 1 FROM {} WHERE name = $1 LIMIT 1", self.table.proofs());
+        let name = self.table.global_id(name);
+        let proofs = self.shared()?.query(&query, &[&name])?;
         Ok(TableAnswer::Proof(!proofs.is_empty()))
     }
 
@@ -218,85 +315,8 @@ impl RealTable {
     }
 }
 
-impl Session {
-    fn is_open(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| !connection.is_closed())
-    }
-
-    fn close(&mut self) {
-        self.transaction = None;
-        if let Some(connection) = self.connection.take() {
-            // What the server says of a connection that is given up anyway tells nobody anything.
-            let _ = connection.close();
-        }
-    }
-
-    /// Does something on the connection. One that fails is given up: its transaction is aborted, and nobody goes on with
-    /// it.
-    fn run(
-        &mut self,
-        act: impl FnOnce(&mut Client) -> Result<(), postgres::Error>,
-    ) -> Result<(), postgres::Error> {
-        let connection = self.connection.as_mut().expect("an open session has its connection");
-        let done = act(connection);
-        let is_refused_name = |error: &postgres::Error| error.code() == Some(&SqlState::DUPLICATE_OBJECT);
-        if done.as_ref().is_err_and(|error| !is_refused_name(error)) {
-            self.close();
-        }
-        done
-    }
-}
-
-/// The name under which the server keeps a prepared transaction: less than 200 bytes, and nothing that needs quoting.
-#[must_use]
-pub fn global_id(name: TransactionName) -> String {
-    let TransactionName { writer, number, part } = name;
-    let part = part.map_or_else(String::new, |part| {
-        format!("-{}-{}-{}", part.fence.leader_epoch.0, part.fence.attempt.0, part.counter)
-    });
-    format!("splitrace-{}-{}-{}{part}", writer.vertex.0, writer.subtask.0, number.0)
-}
-
-/// The name in a global id; `None` for one that nobody here has made.
-fn name_of(global_id: &str) -> Option<TransactionName> {
-    let numbers: Option<Vec<u64>> =
-        global_id.strip_prefix("splitrace-")?.split('-').map(|number| number.parse().ok()).collect();
-    let (vertex, subtask, number, part) = match numbers?[..] {
-        [vertex, subtask, number] => (vertex, subtask, number, None),
-        [vertex, subtask, number, epoch, attempt, counter] => {
-            let fence = Fence {
-                leader_epoch: LeaderEpoch(u32::try_from(epoch).ok()?),
-                attempt: AttemptNumber(u32::try_from(attempt).ok()?),
-            };
-            let counter = u32::try_from(counter).ok()?;
-            (vertex, subtask, number, Some(TransactionPart { fence, counter }))
-        }
-        _ => return None,
-    };
-    let writer = SubtaskId {
-        vertex: OperatorUid(u16::try_from(vertex).ok()?),
-        subtask: SubtaskIndex(u32::try_from(subtask).ok()?),
-    };
-    Some(TransactionName { writer, number: CheckpointId(number), part })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_comes_back_from_its_global_id() {
-        let writer = SubtaskId { vertex: OperatorUid(2049), subtask: SubtaskIndex(7) };
-        let fence = Fence { leader_epoch: LeaderEpoch(3), attempt: AttemptNumber(4) };
-        let part = Some(TransactionPart { fence, counter: 5 });
-        for part in [None, part] {
-            let name = TransactionName { writer, number: CheckpointId(6), part };
-            assert_eq!(name_of(&global_id(name)), Some(name));
-        }
-        for foreign in
-            ["", "splitrace-", "splitrace-1-2", "splitrace-1-2-x", "other-1-2-3", "splitrace-99999-0-0"]
-        {
-            assert_eq!(name_of(foreign), None, "{foreign}");
-        }
-    }
+/// Whether the server says this because it goes away: then nobody knows what became of the statement.
+fn is_farewell(code: &SqlState) -> bool {
+    let class = |prefix| code.code().starts_with(prefix);
+    class("08") || class("57P")
 }

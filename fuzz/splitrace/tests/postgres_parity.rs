@@ -1,17 +1,14 @@
 //! The simulated table with prepared transactions against a real PostgreSQL server: the same operations, lost connections
 //! and kills of the server included, get the same answers and leave the same rows.
-//!
-//! Where no server is found the tests say so on stderr and are shown as ignored, never as passed. With
-//! `SPLITRACE_REQUIRE_POSTGRES` set, as in `.ci/run`, that is a failure.
 
 #[path = "support/postgres_server.rs"]
 mod postgres_server;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use postgres_server::PostgresServer;
+use libtest_mimic::Failed;
+use postgres_server::{PostgresServer, ServerTest};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use splitrace::real_table::{RealTable, TableClient, VisibleRow, global_id};
+use splitrace::real_table::{RealTable, TableClient, TableName, VisibleRow};
 use splitrace_runtime::api::table_io::{TableAnswer, TableOperation};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::records::Record;
@@ -33,6 +30,10 @@ enum Step {
 fn client(number: u32) -> TableClient {
     let attempt = AttemptNumber(number);
     (ExecutionAttemptId { vertex: OperatorUid(0), subtask: SubtaskIndex(0), attempt }, LeaderEpoch(1))
+}
+
+fn table() -> TableName {
+    "lines".parse().expect("a valid name")
 }
 
 fn transaction(number: u64) -> TransactionName {
@@ -95,7 +96,7 @@ struct Pair {
 impl Pair {
     fn new(programs: PathBuf) -> Self {
         let server = PostgresServer::start(programs);
-        let real = RealTable::open(server.config()).expect("the server takes connections");
+        let real = RealTable::open(server.config(), table()).expect("the server takes connections");
         Self { server, real, simulated: PreparedTable::default() }
     }
 
@@ -109,8 +110,8 @@ impl Pair {
             self.real.perform(client(0), &TableOperation::RollbackPrepared { transaction });
         }
         let mut admin = self.server.config().connect(postgres::NoTls).expect("the server takes connections");
-        admin.batch_execute("TRUNCATE splitrace_rows, splitrace_proofs").expect("nobody holds them");
-        self.real = RealTable::open(self.server.config()).expect("the server takes connections");
+        admin.batch_execute("TRUNCATE lines, lines_proofs").expect("nobody holds them");
+        self.real = RealTable::open(self.server.config(), table()).expect("the server takes connections");
     }
 
     fn take(&mut self, step: &Step) -> Option<(TableAnswer, TableAnswer)> {
@@ -138,8 +139,8 @@ impl Pair {
         let mut simulated = Vec::new();
         for entry in self.simulated.visible().entries() {
             for range in entry.records.ranges() {
-                let rows =
-                    (range.start..range.end).map(|number| (global_id(entry.name), range.split.index, number));
+                let rows = (range.start..range.end)
+                    .map(|number| (table().global_id(entry.name), range.split.index, number));
                 simulated.extend(rows);
             }
         }
@@ -150,9 +151,7 @@ impl Pair {
     }
 }
 
-fn both_answer_alike(programs: Option<PathBuf>) -> Result<(), Failed> {
-    let programs =
-        programs.ok_or("no PostgreSQL server found: neither on the path nor below /usr/lib/postgresql")?;
+fn both_answer_alike(programs: PathBuf) -> Result<(), Failed> {
     let mut pair = Pair::new(programs);
     let pair = std::cell::RefCell::new(&mut pair);
     let config = Config { cases: 24, failure_persistence: None, max_shrink_iters: 64, ..Config::default() };
@@ -172,8 +171,7 @@ fn both_answer_alike(programs: Option<PathBuf>) -> Result<(), Failed> {
 }
 
 /// The one sequence that the whole sink rests on.
-fn a_prepared_transaction_survives_a_kill(programs: Option<PathBuf>) -> Result<(), Failed> {
-    let programs = programs.ok_or("no PostgreSQL server found")?;
+fn a_prepared_transaction_survives_a_kill(programs: PathBuf) -> Result<(), Failed> {
     let mut pair = Pair::new(programs);
     let (session, first, second) = (0, transaction(1), transaction(2));
     let asked = [
@@ -214,19 +212,9 @@ fn a_prepared_transaction_survives_a_kill(programs: Option<PathBuf>) -> Result<(
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let found = postgres_server::programs();
-    let required = std::env::var_os("SPLITRACE_REQUIRE_POSTGRES").is_some();
-    if found.is_none() && !required {
-        eprintln!("NOT RUN: no PostgreSQL server found, so the simulated table was compared with nothing");
-    }
-    let trial = |name: &str, test: fn(Option<PathBuf>) -> Result<(), Failed>| {
-        let programs = found.clone();
-        Trial::test(name, move || test(programs)).with_ignored_flag(found.is_none() && !required)
-    };
-    let trials = vec![
-        trial("both_answer_alike", both_answer_alike),
-        trial("a_prepared_transaction_survives_a_kill", a_prepared_transaction_survives_a_kill),
+    let tests: [(&str, ServerTest); 2] = [
+        ("both_answer_alike", both_answer_alike),
+        ("a_prepared_transaction_survives_a_kill", a_prepared_transaction_survives_a_kill),
     ];
-    libtest_mimic::run(&arguments, trials).exit_code()
+    postgres_server::run_tests(&tests, &[])
 }

@@ -166,6 +166,7 @@ impl From<StoreReply> for StoreAnswer {
             StoreReply::File(answer) => Self::File(answer),
             StoreReply::Table(TableAnswer::Done) => Self::Done { before: false },
             StoreReply::Table(TableAnswer::DoesNotExist) => Self::NotFound,
+            StoreReply::Table(TableAnswer::ConnectionLost) => Self::Unknown,
             StoreReply::Table(answer) => Self::Table(answer),
             StoreReply::Snapshots(SnapshotsAnswer::Done) => Self::Done { before: false },
             StoreReply::Snapshots(SnapshotsAnswer::NoFile) => Self::NotFound,

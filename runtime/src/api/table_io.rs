@@ -116,6 +116,9 @@ pub enum TableAnswer {
     Proof(bool),
     /// What is prepared, in the order of the names.
     Prepared(Vec<TransactionName>),
-    /// The database failed otherwise; whether it was done is unknown.
+    /// The database refused for another reason, in its words: nothing was done, and an open transaction is aborted.
     Failed(String),
+    /// The connection broke before an answer came: whether it was done is unknown. Only a host with a real connection can
+    /// tell; in the simulated world nothing comes, and the caller's time-out says the same.
+    ConnectionLost,
 }

@@ -29,12 +29,12 @@ fn listen(stopper: Stopper) -> Result<(), CommandError> {
 
 fn report(job: &Job, end: &JobEnd) -> Report {
     let JobEnd { ending, tally, elapsed } = end;
-    let output = job.sink_folder.display();
+    let output = &job.sink;
     let (name, sentence) = match ending {
-        Ending::Finished => ("finished", format!("finished: all input is in '{output}'")),
+        Ending::Finished => ("finished", format!("finished: all input is in {output}")),
         Ending::FinishedBefore => (
             "finished",
-            format!("finished before, nothing to do: all input is in '{output}', and the state says so"),
+            format!("finished before, nothing to do: all input is in {output}, and the state says so"),
         ),
         Ending::Stopped => {
             ("stopped", "stopped with a last checkpoint: the same command goes on from it".to_owned())

@@ -1,5 +1,6 @@
 //! What is wrong with a job, its file or its folders: one sentence each.
 
+use crate::real_table::TableName;
 use std::path::PathBuf;
 
 /// See the module.
@@ -79,6 +80,20 @@ pub enum JobError {
         before: String,
         /// What it is.
         now: String,
+    },
+    /// The table of the sink cannot be used.
+    #[error("cannot use the table '{table}': {what}")]
+    Table {
+        /// The table.
+        table: TableName,
+        /// Why.
+        what: String,
+    },
+    /// Another program has the table.
+    #[error("another run writes to the table '{table}': a table belongs to one job")]
+    TableInUse {
+        /// The table.
+        table: TableName,
     },
     /// Something cannot be written; nothing that was not kept has counted.
     #[error("the job cannot go on: {0}; start it again with the same command when that is mended")]

@@ -3,10 +3,14 @@
 //! What is wrong is told with the line of the value and what would be right there. Folders are relative to the folder of
 //! the file, so that a job means the same wherever it is started from.
 
+mod sink;
+
+pub use sink::{FilesSink, JobSink, TableSink};
+
 use super::error::JobError;
 use crate::parse;
 use serde::Deserialize;
-use splitrace_runtime::connectors::file_sink::RollingPolicy;
+use sink::SinkTable;
 use splitrace_runtime::connectors::file_source::RecordFormat;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -15,7 +19,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 /// A job, with every setting that its file leaves out.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Job {
     /// How many subtasks.
     pub parallelism: u32,
@@ -30,13 +34,7 @@ pub struct Job {
     /// How often the source looks for new files; `None`: the job ends behind what is there when it starts.
     pub discover_every: Option<Duration>,
     /// Where its output goes.
-    pub sink_folder: PathBuf,
-    /// When a part file is closed.
-    pub policy: RollingPolicy,
-    /// Into how many folders records are parted.
-    pub buckets: u32,
-    /// How often the age of part files is looked at.
-    pub bucket_check: Duration,
+    pub sink: JobSink,
     /// Time between two checkpoints.
     pub checkpoint_interval: Duration,
 }
@@ -47,7 +45,7 @@ struct JobFile {
     state_folder: Spanned<PathBuf>,
     parallelism: Option<Spanned<u64>>,
     source: SourceTable,
-    sink: SinkTable,
+    sink: Spanned<SinkTable>,
     #[serde(default)]
     checkpointing: CheckpointingTable,
 }
@@ -62,34 +60,10 @@ struct SourceTable {
     discover_every: Option<Spanned<String>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SinkTable {
-    folder: Spanned<PathBuf>,
-    #[serde(default)]
-    policy: PolicyName,
-    part_bytes: Option<Spanned<u64>>,
-    rollover: Option<Spanned<String>>,
-    inactivity: Option<Spanned<String>>,
-    bucket_check: Option<Spanned<String>>,
-    buckets: Option<Spanned<u64>>,
-}
-
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct CheckpointingTable {
     interval: Option<Spanned<String>>,
-}
-
-/// Flink's two rolling policies.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "kebab-case")]
-enum PolicyName {
-    /// Every part file is closed at the next checkpoint.
-    #[default]
-    OnCheckpoint,
-    /// By size and by age.
-    Default,
 }
 
 const fn text_lines() -> RecordFormat {
@@ -97,14 +71,10 @@ const fn text_lines() -> RecordFormat {
 }
 
 const BLOCK_BYTES: u64 = 1 << 20;
-const PART_BYTES: u64 = 128 << 20;
-const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Beyond any disk, and far from overflow.
 const BYTES_MAX: u64 = 1 << 50;
-/// Each writer may have a file open in each.
-const BUCKETS_MAX: u64 = 1_000;
 /// A subtask is a thread.
 const PARALLELISM_MAX: u64 = 64;
 
@@ -148,13 +118,14 @@ impl Reader<'_> {
             );
             return Err(self.wrong(source.folder.span().start, message));
         }
-        let sink_folder = self.folder(&sink.folder);
         let state = self.folder(&state_folder);
-        self.apart("sink.folder", (&sink.folder, &sink_folder), ("source.folder", &source_folder))?;
         self.apart("state_folder", (&state_folder, &state), ("source.folder", &source_folder))?;
-        self.apart("state_folder", (&state_folder, &state), ("sink.folder", &sink_folder))?;
+        if let Some(folder) = &sink.get_ref().folder {
+            let path = self.folder(folder);
+            self.apart("sink.folder", (folder, &path), ("source.folder", &source_folder))?;
+            self.apart("state_folder", (&state_folder, &state), ("sink.folder", &path))?;
+        }
         let parallelism = self.number("parallelism", parallelism, 1..=PARALLELISM_MAX, 1)?;
-        let buckets = self.number("sink.buckets", sink.buckets.clone(), 1..=BUCKETS_MAX, 1)?;
         Ok(Job {
             parallelism: u32::try_from(parallelism).expect("it is at most 64"),
             state_folder: state,
@@ -165,35 +136,9 @@ impl Reader<'_> {
                 .discover_every
                 .map(|every| self.time("source.discover_every", Some(every), SECOND))
                 .transpose()?,
-            sink_folder,
-            policy: self.policy(sink.policy, &sink)?,
-            buckets: u32::try_from(buckets).expect("there are at most 1000"),
-            bucket_check: self.time("sink.bucket_check", sink.bucket_check, MINUTE)?,
+            sink: self.sink(sink)?,
             checkpoint_interval: self.time("checkpointing.interval", checkpointing.interval, SECOND)?,
         })
-    }
-
-    fn policy(&self, name: PolicyName, sink: &SinkTable) -> Result<RollingPolicy, JobError> {
-        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let rollover = self.time("sink.rollover", sink.rollover.clone(), MINUTE)?;
-        let inactivity = self.time("sink.inactivity", sink.inactivity.clone(), MINUTE)?;
-        let part_size_max_bytes =
-            self.number("sink.part_bytes", sink.part_bytes.clone(), 1..=BYTES_MAX, PART_BYTES)?;
-        if name == PolicyName::Default {
-            return Ok(RollingPolicy::Default {
-                part_size_max_bytes,
-                rollover_interval_ms: milliseconds(rollover),
-                inactivity_interval_ms: milliseconds(inactivity),
-            });
-        }
-        let ages = [&sink.rollover, &sink.inactivity, &sink.bucket_check].into_iter().flatten();
-        let unused = ages.map(Spanned::span).chain(sink.part_bytes.as_ref().map(Spanned::span)).next();
-        if let Some(span) = unused {
-            let message = "the policy 'on-checkpoint' looks at neither size nor age: leave this out, or set sink.policy to \
-                           'default'";
-            return Err(self.wrong(span.start, message));
-        }
-        Ok(RollingPolicy::OnCheckpoint)
     }
 
     fn folder(&self, folder: &Spanned<PathBuf>) -> PathBuf {
@@ -305,7 +250,7 @@ mod tests {
         let unknown = with("[sink]\n", "[sink]\nfoldre = 'out'\n");
         assert!(unknown.starts_with("line 5: unknown field `foldre`, expected one of `folder`"), "{unknown}");
         let missing = with("folder = 'out'\n", "");
-        assert!(missing.starts_with("line 4: missing field `folder`"), "{missing}");
+        assert!(missing.starts_with("line 4: sink: 'folder' says where part files go"), "{missing}");
         let no_input = with("folder = 'in'", "folder = 'inn'");
         assert!(no_input.starts_with("line 3: source.folder: there is no folder"), "{no_input}");
         let inside = with("'out'", "'in/out'");
@@ -325,5 +270,31 @@ mod tests {
         let unused = said(&format!("{JOB}rollover = '1s'\n"));
         assert!(unused.starts_with("line 6: the policy 'on-checkpoint' looks at neither"), "{unused}");
         assert!(said("folder = [").starts_with("line 1: "));
+    }
+
+    #[test]
+    fn a_sink_is_a_folder_or_a_table() {
+        let with = |sink: &str| said(&JOB.replace("folder = 'out'\n", sink));
+        let server = "postgres = 'host=/run/x user=me password=secret'\n";
+        assert_eq!(with(&format!("{server}table = 'lines'\n")), "accepted");
+        let none = with("");
+        assert!(none.starts_with("line 4: sink: 'folder' says where"), "{none}");
+        let both = with(&format!("folder = 'out'\n{server}"));
+        assert!(both.starts_with("line 6: sink.postgres: the output goes into a folder or"), "{both}");
+        let no_table = with(server);
+        assert!(no_table.starts_with("line 4: sink.table: it names the table"), "{no_table}");
+        let name = with(&format!("{server}table = 'a b'\n"));
+        assert!(name.starts_with("line 6: sink.table: 'a b' is no table's name"), "{name}");
+        let of_files = with(&format!("{server}table = 'lines'\nbuckets = 2\n"));
+        assert!(of_files.starts_with("line 7: this is about part files"), "{of_files}");
+        let port = with("postgres = 'host=x user=me port=much'\ntable = 'lines'\n");
+        assert!(
+            port.starts_with("line 5: sink.postgres: ") && port.contains("a server looks like"),
+            "{port}"
+        );
+        let no_user = with("postgres = 'host=x'\ntable = 'lines'\n");
+        assert!(no_user.starts_with("line 5: sink.postgres: it says host and user"), "{no_user}");
+        let of_folder = said(&format!("{JOB}table = 'lines'\n"));
+        assert!(of_folder.starts_with("line 6: sink.table: a folder has none"), "{of_folder}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::error::JobError;
-use super::file::Job;
+use super::file::{FilesSink, Job, JobSink};
 use super::input;
 use super::node::{self, Inboxes, Parcel};
 use super::place::Place;
@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::service::DurableService;
 use super::state_folder::{Saved, StateFolder};
 use super::store::FileStore;
+use super::table_store::{self, TableStore};
 use super::watch::{Notice, Tally, Watch};
 use crate::real_files::RealFiles;
 use splitrace_node::Process;
@@ -71,6 +72,9 @@ pub fn check(job: &Job) -> Result<(), JobError> {
     if job.state_folder.is_dir() {
         saved(job, &StateFolder::open(&job.state_folder)?)?;
     }
+    if let JobSink::Table(table) = &job.sink {
+        table_store::opened(table, job.parallelism)?;
+    }
     Ok(())
 }
 
@@ -86,17 +90,17 @@ pub fn run<E: From<JobError>>(job: &Job, listen: impl FnOnce(Stopper) -> Result<
         let ending = Ending::FinishedBefore;
         return Ok(JobEnd { ending, tally: Tally::default(), elapsed: clock.elapsed() });
     }
-    let unusable = |source| JobError::Folder { path: job.sink_folder.clone(), source };
-    std::fs::create_dir_all(&job.sink_folder).map_err(unusable)?;
-    folder.write(&saved).map_err(|source| JobError::Folder { path: job.state_folder.clone(), source })?;
     let (notices, told) = mpsc::channel();
-    listen(Stopper(notices.clone()))?;
-    let watch = Watch::new(notices);
+    let watch = Watch::new(notices.clone());
+    let store = store(job, &watch)?;
+    folder.write(&saved).map_err(|source| JobError::Folder { path: job.state_folder.clone(), source })?;
+    listen(Stopper(notices))?;
     let total = input::total_bytes(job);
     let latest = saved.service.latest.as_deref();
     let done = latest.zip(total).map_or(0, |(latest, total)| input::bytes_before(latest, total));
     let progress = Progress::new(total, done);
-    let threads = Threads::start(job, saved, folder, &watch, clock);
+    let service = service(job, saved, folder, &watch);
+    let threads = Threads::start(job, service, store, &watch, clock);
     let ended = supervise(&threads, &told, &watch, &progress);
     progress.finish();
     threads.end();
@@ -113,7 +117,7 @@ fn saved(job: &Job, folder: &StateFolder) -> Result<Saved, JobError> {
     let settings = [
         ("source.folder", &saved.key.source, &key.source),
         ("source.format", &saved.key.format, &key.format),
-        ("sink.folder", &saved.key.sink, &key.sink),
+        ("sink", &saved.key.sink, &key.sink),
     ];
     if let Some((what, before, now)) = settings.into_iter().find(|(_, before, now)| before != now) {
         let (before, now) = (before.clone(), now.clone());
@@ -132,6 +136,27 @@ fn drawn_epoch() -> LeaderEpoch {
     let drawn = std::hash::RandomState::new().build_hasher().finish();
     // Half of the numbers are left for its lives.
     LeaderEpoch(drawn as u32 / 2)
+}
+
+/// A system outside of the job, which a thread of its own runs.
+type Outside = Box<dyn OutsideSystem + Send>;
+
+/// What the sink asks.
+fn store(job: &Job, watch: &Watch) -> Result<Outside, JobError> {
+    Ok(match &job.sink {
+        JobSink::Files(FilesSink { folder, .. }) => {
+            let unusable = |source| JobError::Folder { path: folder.clone(), source };
+            std::fs::create_dir_all(folder).map_err(unusable)?;
+            Box::new(FileStore::new(RealFiles::new(folder.clone()), watch.clone()))
+        }
+        JobSink::Table(table) => Box::new(TableStore::open(table, job.parallelism, watch.clone())?),
+    })
+}
+
+/// What keeps checkpoints, and who leads.
+fn service(job: &Job, saved: Saved, folder: StateFolder, watch: &Watch) -> Outside {
+    let service = HighAvailability::started_again(Arc::new(plan::config(job)), saved.service.clone());
+    Box::new(DurableService::new(service, saved, folder, watch.clone()))
 }
 
 /// Waits for the job's end; tells it when the user wants one.
@@ -173,14 +198,11 @@ struct Threads {
 }
 
 impl Threads {
-    fn start(job: &Job, saved: Saved, folder: StateFolder, watch: &Watch, clock: Clock) -> Self {
+    fn start(job: &Job, service: Outside, store: Outside, watch: &Watch, clock: Clock) -> Self {
         let config: SharedJobConfig = Arc::new(plan::config(job));
-        let service = HighAvailability::started_again(Arc::clone(&config), saved.service.clone());
-        let service = DurableService::new(service, saved, folder, watch.clone());
-        let store = FileStore::new(RealFiles::new(job.sink_folder.clone()), watch.clone());
-        let mut processes: Vec<(ProcessId, Option<Box<dyn OutsideSystem + Send>>)> = vec![
-            (ProcessId::HighAvailability, Some(Box::new(service))),
-            (ProcessId::Store, Some(Box::new(store))),
+        let mut processes: Vec<(ProcessId, Option<Outside>)> = vec![
+            (ProcessId::HighAvailability, Some(service)),
+            (ProcessId::Store, Some(store)),
             (ProcessId::JobManager, None),
         ];
         processes.extend((0..job.parallelism).map(|number| (ProcessId::TaskManager(number), None)));

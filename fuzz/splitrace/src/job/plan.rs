@@ -1,6 +1,6 @@
 //! From a job file to the configuration that the protocol is given.
 
-use super::file::Job;
+use super::file::{Job, JobSink};
 use super::state_folder::JobKey;
 use splitrace_runtime::config::{
     AssignmentPolicy, CheckpointConfig, EnumeratorScript, EventTime, FetcherConfig, FetcherThreading,
@@ -20,8 +20,10 @@ const SECOND_NS: u64 = 1_000 * NANOS_PER_MILLI;
 const CHUNK_BYTES: u64 = 1 << 16;
 /// A disk may be slow for this long before anybody gives up on it: nothing here is ever lost, only late.
 const PATIENCE_NS: u64 = 60 * SECOND_NS;
-/// A failure may come back so often before the job fails for good.
+/// A failure may come back so often before the job fails for good; after [`PATIENCE_NS`] without one they count from 0.
 const RESTARTS_MAX: u32 = 3;
+/// A server takes so many rows at once; files gather their bytes themselves.
+const ROWS_PER_INSERT: u32 = 512;
 
 /// Frames are never lost here: sending one again is for a thread that the system forgot for a while.
 pub(super) const SESSION: SessionConfig = SessionConfig { resend_after_ns: 10 * SECOND_NS, resend_max: 30 };
@@ -35,14 +37,13 @@ pub(super) fn key(job: &Job) -> JobKey {
     JobKey {
         source: job.source_folder.display().to_string(),
         format: format.to_owned(),
-        sink: job.sink_folder.display().to_string(),
+        sink: job.sink.to_string(),
     }
 }
 
-/// The job as the protocol runs it: one chain `file source -> map -> file writer -> committer`.
+/// The job as the protocol runs it: one chain `file source -> map -> writer -> committer`.
 pub(super) fn config(job: &Job) -> JobConfig {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let vertex = VertexConfig {
         operator: OperatorUid(0),
         parallelism: job.parallelism,
@@ -60,7 +61,7 @@ pub(super) fn config(job: &Job) -> JobConfig {
             reader: FileReaderConfig { format: job.format, chunk_bytes: CHUNK_BYTES },
             discovery_period_ns: job.discover_every.map(nanoseconds),
         }),
-        task: task(),
+        task: task(&job.sink),
         coordinated: None,
         exchange: None,
     };
@@ -78,30 +79,46 @@ pub(super) fn config(job: &Job) -> JobConfig {
             after_tasks_finish: true,
             blocked_events_max: None,
         }),
-        restart: RestartConfig::FixedDelay { delay_ns: SECOND_NS, attempts_max: RESTARTS_MAX },
+        restart: RestartConfig::ExponentialDelay {
+            initial_ns: SECOND_NS / 2,
+            max_ns: PATIENCE_NS,
+            multiplier_percent: 200,
+            reset_after_ns: PATIENCE_NS,
+            attempts_max: RESTARTS_MAX,
+        },
         region: RegionScope::Subtask,
         task_managers: job.parallelism,
         slots_per_task_manager: Some(1),
         heartbeat: HeartbeatConfig { interval_ns: SECOND_NS, timeout_ns: PATIENCE_NS },
         high_availability_timeout_ns: PATIENCE_NS,
-        sink: SinkKind::Files(FileSinkConfig {
-            policy: job.policy,
-            format: Format::Row,
-            bucket_check_interval_ms: milliseconds(job.bucket_check),
-            buckets: job.buckets,
-            lines: LineContent::Payload,
-        }),
+        sink: sink(&job.sink),
         defects: DefectSet::NONE,
     }
 }
 
-const fn task() -> TaskConfig {
+fn sink(sink: &JobSink) -> SinkKind {
+    match sink {
+        JobSink::Files(files) => SinkKind::Files(FileSinkConfig {
+            policy: files.policy,
+            format: Format::Row,
+            bucket_check_interval_ms: u64::try_from(files.bucket_check.as_millis()).unwrap_or(u64::MAX),
+            buckets: files.buckets,
+            lines: LineContent::Payload,
+        }),
+        JobSink::Table(_) => SinkKind::PreparedTable,
+    }
+}
+
+const fn task(sink: &JobSink) -> TaskConfig {
     TaskConfig {
         record_interval_ns: 0,
         filter_every: 0,
         user_failure: None,
         checkpoint_failure: None,
-        write_buffer_records: 1,
+        write_buffer_records: match sink {
+            JobSink::Files(_) => 1,
+            JobSink::Table(_) => ROWS_PER_INSERT,
+        },
         commit_retries_max: 10,
         commit_script: None,
         commit_back_off_ns: 100 * NANOS_PER_MILLI,

@@ -63,7 +63,7 @@ impl OutsideSystem for DurableService {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Job;
+    use super::super::file::{FilesSink, Job, JobSink};
     use super::super::plan;
     use super::*;
     use splitrace_runtime::connectors::file_sink::RollingPolicy;
@@ -86,10 +86,12 @@ mod tests {
             format: RecordFormat::TextLines,
             block_bytes: 1,
             discover_every: None,
-            sink_folder: PathBuf::from("out"),
-            policy: RollingPolicy::OnCheckpoint,
-            buckets: 1,
-            bucket_check: Duration::from_secs(1),
+            sink: JobSink::Files(FilesSink {
+                folder: PathBuf::from("out"),
+                policy: RollingPolicy::OnCheckpoint,
+                buckets: 1,
+                bucket_check: Duration::from_secs(1),
+            }),
             checkpoint_interval: Duration::from_secs(1),
         };
         let state = StateFolder::open(&path).expect("it can be made");

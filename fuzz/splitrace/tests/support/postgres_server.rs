@@ -1,12 +1,15 @@
 //! A PostgreSQL server of one's own: in a folder that goes away with it, on a Unix socket, under a user without rights when
 //! the test runs as root, since a server refuses to run as root.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use libtest_mimic::{Arguments, Failed, Trial};
 use postgres::{Config, NoTls};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -25,6 +28,28 @@ pub fn programs() -> Option<PathBuf> {
     let holds_all =
         |folder: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| folder.join(name).is_file());
     std::env::split_paths(&path).chain(debian.into_iter().rev()).find(holds_all)
+}
+
+/// A test that is given the server's programs.
+pub type ServerTest = fn(PathBuf) -> Result<(), Failed>;
+
+/// Runs tests with a server. Where none is found they say so on stderr and are shown as ignored, never as passed; with
+/// `SPLITRACE_REQUIRE_POSTGRES` set, as in `.ci/run`, that is a failure. Long ones run only when they are asked for.
+pub fn run_tests(tests: &[(&str, ServerTest)], long: &[(&str, ServerTest)]) -> ExitCode {
+    let found = programs();
+    let required = std::env::var_os("SPLITRACE_REQUIRE_POSTGRES").is_some();
+    if found.is_none() && !required {
+        eprintln!("NOT RUN: no PostgreSQL server found, so nothing was compared or run with one");
+    }
+    let trial = |(name, test): &(&str, ServerTest), is_long: bool| {
+        let (programs, test) = (found.clone(), *test);
+        let run = move || {
+            test(programs.ok_or("no PostgreSQL server: neither on the path nor below /usr/lib/postgresql")?)
+        };
+        Trial::test(*name, run).with_ignored_flag(is_long || (found.is_none() && !required))
+    };
+    let trials = tests.iter().map(|test| trial(test, false)).chain(long.iter().map(|test| trial(test, true)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }
 
 /// See the module. It is stopped when it is dropped.
@@ -60,6 +85,16 @@ impl PostgresServer {
         config
     }
 
+    /// How a job file says that.
+    pub fn words(&self) -> String {
+        format!("host={} user=splitrace dbname=postgres", self.folder.path().display())
+    }
+
+    /// Kills the server, for good.
+    pub fn kill(&mut self) {
+        self.signal_all("-KILL");
+    }
+
     /// Kills the server and every process of it at once, and starts it again: it recovers from its log.
     pub fn kill_and_resume(&mut self) {
         self.signal_all("-KILL");
@@ -72,7 +107,7 @@ impl PostgresServer {
         clippy::disallowed_methods,
         reason = "a server that somebody else wrote tells nobody when it is ready"
     )]
-    fn resume(&mut self) {
+    pub fn resume(&mut self) {
         for _ in 0..ATTEMPTS_MAX {
             let process = self.process.get_or_insert_with(|| {
                 let mut postgres = command_in(&self.programs, &self.folder, self.is_root, "postgres");
