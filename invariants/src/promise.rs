@@ -51,7 +51,7 @@ impl fmt::Display for Level {
 pub struct Promise {
     /// What it follows from.
     pub input: PromiseInput,
-    /// Whether the job may end FAILED: only where something may use up its restarts.
+    /// Whether the job may end FAILED: only where something may use up its restarts, or make a commit impossible.
     pub may_fail: bool,
     /// Whether the job may be cancelled. Nobody cancels a job unless the scenario says so.
     pub may_be_cancelled: bool,
@@ -65,14 +65,26 @@ const NEW_LINEAGE: &str = "what only checkpoints after the restored one made vis
 const NAMES_TAKEN: &str =
     "names that later checkpoints used come again (FACT 88), and an append under a taken name does nothing";
 const LATE_ZOMBIE: &str = "without a fence, what a zombie prepares once its successor has looked through the leftovers stays in doubt";
+const LATE_BEGINNING: &str =
+    "what a zombie begins once its successor has looked through the leftovers stays open until its time-out";
+const EXPIRED: &str = "what is open for longer than its time-out the log itself aborts, whoever holds it; a commit that comes later is refused and \
+                       fails the job for good";
 const ORPHANS: &str = "a data file that no snapshot names is the table's own maintenance to remove";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
+
+/// Whether what a checkpoint holds may be gone before its commit comes, by nobody's fault.
+const fn may_expire(sink: SinkKind) -> bool {
+    match sink {
+        SinkKind::Log(log) => log.may_expire(),
+        _ => false,
+    }
+}
 
 impl Promise {
     /// The promise that follows from `input`.
     #[must_use]
     pub const fn new(input: PromiseInput) -> Self {
-        Self { input, may_fail: input.failover_possible, may_be_cancelled: false }
+        Self { input, may_fail: input.failover_possible || may_expire(input.sink), may_be_cancelled: false }
     }
 
     /// How far `code` is promised.
@@ -102,6 +114,8 @@ impl Promise {
                 | SinkKind::Files(_)
                 | SinkKind::PreparedTable
                 | SinkKind::SnapshotTable => Level::Full,
+                SinkKind::Log(log) if log.may_expire() => Level::Weaker(EXPIRED),
+                SinkKind::Log(_) => Level::Full,
                 SinkKind::Append => Level::Weaker("an append carries no fence: events and assignments only"),
             },
             Code::S4 if !input.bounded => Level::None(UNBOUNDED),
@@ -127,6 +141,7 @@ impl Promise {
             }
             Code::C4 if matches!(input.sink, SinkKind::SnapshotTable) => Level::None(ORPHANS),
             Code::C4 if matches!(input.sink, SinkKind::PreparedTable) => Level::Weaker(LATE_ZOMBIE),
+            Code::C4 if matches!(input.sink, SinkKind::Log(_)) => Level::Weaker(LATE_BEGINNING),
             Code::C5 if !input.checkpointing => Level::None(NO_CHECKPOINT),
             Code::C5 if input.bounded && !input.after_tasks_finish => Level::Weaker(TAIL),
             Code::R1 | Code::S2 | Code::S4 | Code::S5 | Code::K1 | Code::K2 => Level::Full,
@@ -152,7 +167,7 @@ impl Promise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitrace_runtime::config::FileSinkConfig;
+    use splitrace_runtime::config::{FileSinkConfig, LogSinkConfig};
     use std::fmt::Write;
 
     /// Every combination of what a promise depends on.
@@ -164,6 +179,8 @@ mod tests {
             SinkKind::Files(FileSinkConfig::DEFAULT),
             SinkKind::PreparedTable,
             SinkKind::SnapshotTable,
+            SinkKind::Log(LogSinkConfig::DEFAULT),
+            SinkKind::Log(LogSinkConfig { transaction_timeout_ns: 1_000_000_000, ..LogSinkConfig::DEFAULT }),
         ];
         for (sink, bits) in sinks.into_iter().flat_map(|sink| (0..32u32).map(move |bits| (sink, bits))) {
             let bit = |index: u32| bits >> index & 1 == 1;
@@ -190,13 +207,14 @@ mod tests {
             let promise = Promise::new(input);
             writeln!(
                 table,
-                "{} {} {} {} {}{}",
+                "{} {} {} {} {}{}{}",
                 if input.bounded { "bounded" } else { "unbounded" },
                 if input.checkpointing { "checkpoints" } else { "no-checkpoints" },
                 if input.failover_possible { "failovers" } else { "no-failover" },
                 input.sink.name(),
                 if input.after_tasks_finish { "final-checkpoint" } else { "no-final-checkpoint" },
                 if input.restores_older { " older-checkpoint" } else { "" },
+                if may_expire(input.sink) { " short-time-out" } else { "" },
             )
             .unwrap();
             for (code, level) in promise.levels() {

@@ -6,12 +6,14 @@
 //! although the latest completed checkpoint holds it. Where the outside fences nobody off, each life has work of its own,
 //! and what must not happen is that an older life writes into what a newer one has written into. Committing what a
 //! completed checkpoint holds is no such act, whoever does it, and a zombie may read; committing anything else is C3's
-//! matter.
+//! matter. Where a log may abort a transaction by itself, because it was open for too long, no rollback is judged: nobody's
+//! act brought it about.
 
 use crate::checker::{Checker, Docket, RunSetup, task_of};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::lineage::Lineage;
+use crate::promise::Level;
 use crate::reset_thresholds::ResetThresholds;
 use crate::table::Table;
 use crate::violation::{Subject, Violation};
@@ -45,6 +47,8 @@ pub struct NoZombieActs {
     /// What the latest completed checkpoint holds.
     held: Vec<(TransactionName, RecordRanges)>,
     lineage: Lineage,
+    /// Whether the outside never rolls prepared work back by itself.
+    judges_rollbacks: bool,
 }
 
 impl NoZombieActs {
@@ -61,6 +65,7 @@ impl NoZombieActs {
             rolled_back: BTreeMap::new(),
             held: Vec::new(),
             lineage: Lineage::new(setup),
+            judges_rollbacks: setup.promise.level(Code::S3) == Level::Full,
         }
     }
 
@@ -239,7 +244,7 @@ impl Checker for NoZombieActs {
                     return self.write(*transaction, *fence, header, "prepared");
                 }
             }
-            EventKind::TransactionRolledBack { transaction, prepared: true } => {
+            EventKind::TransactionRolledBack { transaction, prepared: true } if self.judges_rollbacks => {
                 return self.roll_back(*transaction, header);
             }
             EventKind::BecameVisible { transaction, .. } => {

@@ -7,6 +7,7 @@ mod event_time;
 mod exchange;
 mod file_sink;
 mod files;
+mod log_sink;
 mod restart;
 mod script;
 
@@ -15,6 +16,7 @@ pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
 pub use file_sink::{FileSinkConfig, LineContent};
 pub use files::{FileReaderConfig, FileSourceConfig};
+pub use log_sink::LogSinkConfig;
 pub use restart::RestartConfig;
 pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
@@ -397,6 +399,8 @@ pub enum SinkKind {
     PreparedTable,
     /// Records are written as data files, and a commit adds one to the current snapshot of a table.
     SnapshotTable,
+    /// Records are appended to the partitions of a log inside a transaction, which stays open until it is committed.
+    Log(LogSinkConfig),
 }
 
 impl SinkKind {
@@ -409,6 +413,7 @@ impl SinkKind {
             Self::Files(_) => "files",
             Self::PreparedTable => "prepared-table",
             Self::SnapshotTable => "snapshot-table",
+            Self::Log(_) => "log",
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod file_sink;
 pub mod file_source;
 pub mod leftovers;
+pub mod log_sink;
 pub mod named_committable;
 pub mod prepared_table_sink;
 pub mod range_source;
@@ -31,6 +32,7 @@ pub fn create_sink(kind: SinkKind, context: &WriterInitContext, defects: DefectS
         SinkKind::Files(config) => file_sink::create_ports(config, context, defects),
         SinkKind::PreparedTable => prepared_table_sink::create_ports(context, defects),
         SinkKind::SnapshotTable => snapshot_table_sink::create_ports(context, defects),
+        SinkKind::Log(config) => log_sink::create_ports(config, context, defects),
     }
 }
 
@@ -44,7 +46,7 @@ pub fn records_held(kind: SinkKind, version: u32, bytes: &[u8]) -> Result<Record
             Ok(TwoPhaseCommittable::from_bytes(version, bytes)?.records_held())
         }
         SinkKind::Files(_) => Ok(file_sink::FileOfRecords::from_bytes(version, bytes)?.records_held()),
-        SinkKind::PreparedTable | SinkKind::SnapshotTable => {
+        SinkKind::PreparedTable | SinkKind::SnapshotTable | SinkKind::Log(_) => {
             Ok(NamedCommittable::from_bytes(version, bytes)?.records_held())
         }
     }

@@ -142,6 +142,21 @@ registry! {
     LostCommitRetriedAsNew = "lost-commit-retried-as-new",
         "a commit that is made again, restored or without an answer, looks no further back than what is current then",
         ["C1"], "made up for the table format", Planted;
+    ProducerEpochNotBumped = "producer-epoch-not-bumped",
+        "the log gives a transactional id that is initialised again the epoch that it had, and leaves what is open under it",
+        ["C4"], "made up for the log", Planted;
+    AppendSequenceNotChecked = "append-sequence-not-checked",
+        "the log appends once more what a producer asks for again because it had no answer",
+        ["C1", "K2"], "made up for the log", Planted;
+    LingeringTransactionsLeft = "lingering-transactions-left",
+        "a recovering writer does not abort the transactions that older lives of the sink left open in the log",
+        ["C4"], "made up for the log", Planted;
+    RestoredProducerInitialised = "restored-producer-initialised",
+        "a committer initialises the producer of a restored committable, which aborts the transaction that it is to commit",
+        ["S3", "C2", "R1"], "made up for the log", Planted;
+    TransactionTimeoutTooShort = "transaction-timeout-too-short",
+        "the sink asks the log for a transaction time-out that is shorter than an outage",
+        ["S3", "C2", "R1"], "made up for the log", Planted;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1", "S1"], "Flink 2.3.0 (FACT 55)", Quirk;

@@ -4,6 +4,7 @@
 //! a message's content, a timer, the outcome of a send, or mail from another thread of the same process.
 
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::log_io::{LogAnswer, LogOperation};
 use crate::api::snapshots_io::{SnapshotsAnswer, SnapshotsOperation};
 use crate::api::source::{AsyncCallName, UserError};
 use crate::api::table_io::{TableAnswer, TableOperation};
@@ -501,6 +502,8 @@ pub enum StoreRequest {
     Table(TableOperation),
     /// Of a table format.
     Snapshots(SnapshotsOperation),
+    /// Of a partitioned log. Its fence is the producer's epoch.
+    Log(LogOperation),
 }
 
 /// What the outside store answers.
@@ -522,6 +525,8 @@ pub enum StoreReply {
     Table(TableAnswer),
     /// Of a table format.
     Snapshots(SnapshotsAnswer),
+    /// Of a partitioned log.
+    Log(LogAnswer),
 }
 
 /// What is asked of the high-availability service. Every write is a compare-and-set on the leader epoch.

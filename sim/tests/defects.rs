@@ -74,6 +74,11 @@ defects! {
     whole_prefix_rolled_back = "whole-prefix-rolled-back";
     snapshot_summary_not_checked = "snapshot-summary-not-checked";
     lost_commit_retried_as_new = "lost-commit-retried-as-new";
+    producer_epoch_not_bumped = "producer-epoch-not-bumped";
+    append_sequence_not_checked = "append-sequence-not-checked";
+    lingering_transactions_left = "lingering-transactions-left";
+    restored_producer_initialised = "restored-producer-initialised";
+    transaction_timeout_too_short = "transaction-timeout-too-short";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     barrier_not_aligned = "barrier-not-aligned";
     ended_channel_owes_barrier = "ended-channel-owes-barrier";

@@ -56,6 +56,6 @@ pub trait OutsideSystem: Debug {
     /// In whose name it tells events.
     fn actor(&self) -> ActorId;
 
-    /// Handles one call. The outputs are sends and events.
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox);
+    /// Handles one call at this time. The outputs are sends and events.
+    fn handle(&mut self, from: ProcessAddress, message: Message, now_ns: u64, outbox: &mut Outbox);
 }

@@ -141,7 +141,7 @@ impl<H: Host> Process<H> {
         let mut outbox = Outbox::new();
         let outside = self.outside.as_mut().expect("only outside systems are called");
         let actor = outside.actor();
-        outside.handle(from, message, &mut outbox);
+        outside.handle(from, message, self.now_ns, &mut outbox);
         for output in outbox.drain() {
             if let Some(event) = output.event {
                 self.host.tell(actor, LeaderEpoch(0), event, self.now_ns);

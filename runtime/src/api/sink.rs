@@ -26,6 +26,7 @@ pub use state::{
 };
 
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::log_io::LogAnswer;
 use crate::api::snapshots_io::SnapshotsAnswer;
 use crate::api::table_io::TableAnswer;
 use crate::config::CommitScript;
@@ -150,6 +151,8 @@ pub enum StoreAnswer {
     Table(TableAnswer),
     /// What only a table format answers.
     Snapshots(SnapshotsAnswer),
+    /// What only a partitioned log answers.
+    Log(LogAnswer),
 }
 
 impl From<StoreReply> for StoreAnswer {
@@ -171,6 +174,9 @@ impl From<StoreReply> for StoreAnswer {
             StoreReply::Snapshots(SnapshotsAnswer::Done) => Self::Done { before: false },
             StoreReply::Snapshots(SnapshotsAnswer::NoFile) => Self::NotFound,
             StoreReply::Snapshots(answer) => Self::Snapshots(answer),
+            StoreReply::Log(LogAnswer::Done) => Self::Done { before: false },
+            StoreReply::Log(LogAnswer::ProducerFenced) => Self::Fenced,
+            StoreReply::Log(answer) => Self::Log(answer),
         }
     }
 }
@@ -350,5 +356,6 @@ fn request_name(request: &StoreRequest) -> String {
         StoreRequest::File(operation) => operation.path().to_owned(),
         StoreRequest::Table(operation) => operation.sentence(),
         StoreRequest::Snapshots(operation) => operation.sentence(),
+        StoreRequest::Log(operation) => operation.sentence(),
     }
 }

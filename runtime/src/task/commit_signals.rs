@@ -74,7 +74,7 @@ pub(super) const fn outcome(answer: &StoreAnswer) -> Option<CommitOutcome> {
         StoreAnswer::Unavailable => CommitOutcome::RetryLater,
         StoreAnswer::Table(TableAnswer::Proof(true)) => CommitOutcome::AlreadyCommitted,
         StoreAnswer::NotFound | StoreAnswer::Fenced => CommitOutcome::Failed,
-        StoreAnswer::File(_) | StoreAnswer::Table(_) => CommitOutcome::Failed,
+        StoreAnswer::File(_) | StoreAnswer::Table(_) | StoreAnswer::Log(_) => CommitOutcome::Failed,
         StoreAnswer::Snapshots(_) => return None,
     })
 }

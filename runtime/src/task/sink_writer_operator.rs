@@ -259,6 +259,7 @@ impl SinkWriterOperator {
             StoreRequest::File(operation) => format!("{} ({call})", operation.sentence()),
             StoreRequest::Table(operation) => format!("{} ({call})", operation.sentence()),
             StoreRequest::Snapshots(operation) => format!("{} ({call})", operation.sentence()),
+            StoreRequest::Log(operation) => format!("{} ({call})", operation.sentence()),
         })
     }
 

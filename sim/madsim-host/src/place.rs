@@ -92,7 +92,7 @@ impl OutsideSystem for Leases {
         ActorId::HighAvailability
     }
 
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox) {
+    fn handle(&mut self, from: ProcessAddress, message: Message, _now_ns: u64, outbox: &mut Outbox) {
         self.0.handle(from, message, OutsideDecision::default(), outbox);
     }
 }
@@ -105,7 +105,7 @@ impl OutsideSystem for Transactions {
         ActorId::Store
     }
 
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox) {
-        self.0.handle(from, message, OutsideDecision::default(), outbox);
+    fn handle(&mut self, from: ProcessAddress, message: Message, now_ns: u64, outbox: &mut Outbox) {
+        self.0.handle(from, message, OutsideDecision::default(), now_ns, outbox);
     }
 }

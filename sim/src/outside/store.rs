@@ -1,7 +1,9 @@
 //! The common face of the stores that records are committed to.
 
+use super::log::Moment;
 use super::{
-    AppendStore, FileStore, OutsideDecision, PreparedTable, SnapshotTable, TransactionalStore, VisibleLedger,
+    AppendStore, FileStore, OutsideDecision, PreparedTable, SnapshotTable, TransactionalLog,
+    TransactionalStore, VisibleLedger,
 };
 use crate::choices::Choices;
 use splitrace_runtime::actor::{Effect, Outbox};
@@ -58,6 +60,8 @@ pub enum Store {
     Prepared(PreparedTable),
     /// The table format.
     Snapshots(SnapshotTable),
+    /// The partitioned log.
+    Log(TransactionalLog),
 }
 
 impl Store {
@@ -70,10 +74,11 @@ impl Store {
             SinkKind::Files(_) => Self::Files(FileStore::default()),
             SinkKind::PreparedTable => Self::Prepared(PreparedTable::default()),
             SinkKind::SnapshotTable => Self::Snapshots(SnapshotTable::default()),
+            SinkKind::Log(_) => Self::Log(TransactionalLog::new(defects)),
         }
     }
 
-    /// Executes one call and answers it.
+    /// Executes one call, at this time of its clock, and answers it.
     ///
     /// # Panics
     /// When the host routes any other message here, or when a sink of the other kind calls.
@@ -82,6 +87,7 @@ impl Store {
         from: ProcessAddress,
         message: Message,
         decision: OutsideDecision,
+        now_ns: u64,
         outbox: &mut Outbox,
     ) {
         let Message::Store { attempt, epoch, call, request } = message else {
@@ -93,7 +99,8 @@ impl Store {
         let reply = if decision.unavailable {
             StoreReply::Unavailable
         } else {
-            self.execute(caller, request, &mut events)
+            let moment = Moment { now_ns, acknowledged: !decision.lose_reply };
+            self.execute(caller, request, moment, &mut events)
         };
         debug_assert!(events.is_empty() || reply != StoreReply::Unavailable, "'not now' is without effect");
         if decision.lose_reply && in_session {
@@ -138,7 +145,8 @@ impl Store {
         events: &mut Vec<EventKind>,
     ) {
         match self {
-            Self::Append(_) | Self::Transactional(_) | Self::Files(_) | Self::Snapshots(_) => {}
+            Self::Append(_) | Self::Transactional(_) | Self::Files(_) | Self::Snapshots(_) | Self::Log(_) => {
+            }
             Self::Prepared(table) => table.disconnect(attempt, epoch, events),
         }
     }
@@ -152,6 +160,7 @@ impl Store {
             Self::Files(store) => store.lose_power(choices, events),
             Self::Transactional(store) => store.crash(events),
             Self::Prepared(table) => table.crash(events),
+            Self::Log(log) => log.crash(),
         }
     }
 
@@ -164,6 +173,7 @@ impl Store {
             Self::Files(store) => store.visible(),
             Self::Prepared(table) => table.visible(),
             Self::Snapshots(table) => table.visible(),
+            Self::Log(log) => log.visible(),
         }
     }
 
@@ -176,6 +186,7 @@ impl Store {
             Self::Files(store) => store.open_transactions(),
             Self::Prepared(table) => table.open_transactions(),
             Self::Snapshots(table) => table.open_transactions(),
+            Self::Log(log) => log.open_transactions(),
         }
     }
 
@@ -185,7 +196,13 @@ impl Store {
         self.hash(&mut hasher);
     }
 
-    fn execute(&mut self, caller: Caller, request: StoreRequest, events: &mut Vec<EventKind>) -> StoreReply {
+    fn execute(
+        &mut self,
+        caller: Caller,
+        request: StoreRequest,
+        moment: Moment,
+        events: &mut Vec<EventKind>,
+    ) -> StoreReply {
         match self {
             Self::Append(store) => store.execute(caller, request, events),
             Self::Transactional(store) => store.execute(caller, request, events),
@@ -199,6 +216,12 @@ impl Store {
                     StoreReply::Snapshots(table.execute(caller, operation, events))
                 }
                 other => panic!("a table format is asked in its own words: {other:?}"),
+            },
+            Self::Log(log) => match request {
+                StoreRequest::Log(operation) => {
+                    StoreReply::Log(log.execute(caller, operation, moment, events))
+                }
+                other => panic!("a log is asked in its own words: {other:?}"),
             },
         }
     }
@@ -282,7 +305,7 @@ pub(super) mod tests_support {
     ) -> Answer {
         let (epoch, call, mut outbox) = (LeaderEpoch(epoch), CallId(9), Outbox::new());
         let from = ProcessAddress::HIGH_AVAILABILITY;
-        store.handle(from, Message::Store { attempt, epoch, call, request }, decision, &mut outbox);
+        store.handle(from, Message::Store { attempt, epoch, call, request }, decision, 0, &mut outbox);
         let mut answer = Answer { reply: None, events: Vec::new() };
         for output in outbox.drain() {
             answer.events.extend(output.event);

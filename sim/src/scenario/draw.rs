@@ -172,6 +172,7 @@ pub(super) enum Property {
     BlockBytes,
     ChunkBytes,
     FileQueue,
+    LogPartitions,
 }
 
 impl Scenario {

@@ -169,6 +169,10 @@ impl Scenario {
                 "job.sink.files",
                 "bucket_check_interval_ms and buckets are at least 1, and a bulk format rolls on checkpoints",
             )),
+            SinkKind::Log(log) if !log.is_valid() => Err(ScenarioError::value(
+                "job.sink.log",
+                "partitions and transaction_timeout_ns are at least 1",
+            )),
             _ => Ok(()),
         }
     }

@@ -244,7 +244,7 @@ impl World {
         self.note_cause(index, from.process, cause_sequence);
         let mut outbox = std::mem::take(&mut self.outbox);
         let actor = if process == ProcessId::Store {
-            self.store.handle(from, *message, decision, &mut outbox);
+            self.store.handle(from, *message, decision, self.now_ns, &mut outbox);
             ActorId::Store
         } else {
             self.high_availability.handle(from, *message, decision, &mut outbox);

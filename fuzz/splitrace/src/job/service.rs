@@ -46,7 +46,7 @@ impl OutsideSystem for DurableService {
         ActorId::HighAvailability
     }
 
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox) {
+    fn handle(&mut self, from: ProcessAddress, message: Message, _now_ns: u64, outbox: &mut Outbox) {
         if self.is_broken {
             return;
         }
@@ -105,7 +105,7 @@ mod tests {
             let request = HighAvailabilityRequest::AcquireLease;
             let message = Message::HighAvailability { epoch: LeaderEpoch(0), call: CallId(0), request };
             let mut outbox = Outbox::new();
-            service.handle(from, message, &mut outbox);
+            service.handle(from, message, 0, &mut outbox);
             outbox.outputs().len()
         };
         assert_eq!(ask(0), 1, "the lease is durable and granted");

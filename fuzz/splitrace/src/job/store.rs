@@ -31,7 +31,7 @@ impl OutsideSystem for FileStore {
         ActorId::Store
     }
 
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox) {
+    fn handle(&mut self, from: ProcessAddress, message: Message, _now_ns: u64, outbox: &mut Outbox) {
         let Message::Store { attempt, epoch, call, request: StoreRequest::File(operation) } = message else {
             unreachable!("a file sink asks for nothing but file operations: {message:?}")
         };

@@ -111,7 +111,7 @@ impl OutsideSystem for TableStore {
         ActorId::Store
     }
 
-    fn handle(&mut self, from: ProcessAddress, message: Message, outbox: &mut Outbox) {
+    fn handle(&mut self, from: ProcessAddress, message: Message, _now_ns: u64, outbox: &mut Outbox) {
         let Message::Store { attempt, epoch, call, request: StoreRequest::Table(operation) } = message else {
             unreachable!("a table's sink asks for nothing but table operations: {message:?}")
         };

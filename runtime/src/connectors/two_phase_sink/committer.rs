@@ -34,7 +34,10 @@ impl Committer for TwoPhaseCommitter {
             StoreAnswer::Unavailable | StoreAnswer::Unknown => request.retry_later(),
             StoreAnswer::NotFound => request.signal_failed_with_unknown_reason("the store does not know it"),
             StoreAnswer::Fenced => request.signal_failed_with_unknown_reason("a newer fence is known"),
-            StoreAnswer::File(_) | StoreAnswer::Table(_) | StoreAnswer::Snapshots(_) => {
+            StoreAnswer::File(_)
+            | StoreAnswer::Table(_)
+            | StoreAnswer::Snapshots(_)
+            | StoreAnswer::Log(_) => {
                 unreachable!("another store answers so")
             }
         }

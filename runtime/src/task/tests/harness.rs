@@ -345,6 +345,7 @@ fn call_line(request: &StoreRequest) -> String {
         StoreRequest::File(operation) => operation.sentence(),
         StoreRequest::Table(operation) => operation.sentence(),
         StoreRequest::Snapshots(operation) => operation.sentence(),
+        StoreRequest::Log(operation) => operation.sentence(),
     }
 }
 

@@ -2,18 +2,27 @@
 
 use super::{Drawer, Property};
 use crate::choices::Choices;
-use splitrace_runtime::config::{FileSinkConfig, LineContent, SinkKind};
+use splitrace_runtime::config::{FileSinkConfig, LineContent, LogSinkConfig, SinkKind};
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
-/// Mostly one of the two-phase sinks; one job in five writes files, one in ten into a table with prepared transactions, one
-/// in ten into a table format.
+/// Half of the jobs have one of the two-phase sinks, one in five writes files, and of each other kind of sink there is one
+/// in ten: a table with prepared transactions, a table format, a log.
 pub(super) fn draw_sink<C: Choices>(drawer: &mut Drawer<C>) -> SinkKind {
     match drawer.below(Property::Sink, 20) {
-        0..=5 => SinkKind::Append,
-        7..=12 => SinkKind::Transactional,
+        0..=4 => SinkKind::Append,
+        7..=11 => SinkKind::Transactional,
         6 | 13 => SinkKind::SnapshotTable,
+        5 | 12 => SinkKind::Log(draw_log(drawer)),
         14..=17 => SinkKind::Files(draw_files(drawer)),
         _ => SinkKind::PreparedTable,
+    }
+}
+
+/// No run lasts as long as the transaction time-out: what a shorter one costs is nobody's fault, and nobody's finding.
+fn draw_log<C: Choices>(drawer: &mut Drawer<C>) -> LogSinkConfig {
+    LogSinkConfig {
+        partitions: drawer.within(Property::LogPartitions, 1, 4) as u32,
+        ..LogSinkConfig::DEFAULT
     }
 }
 
