@@ -51,8 +51,9 @@ pub struct NoLoss {
     accounted: Table<RecordRanges>,
     visible: TransactionNames,
     owed: Table<Vec<Owed>>,
-    /// Committables that another subtask than their writer restored.
-    moved: BTreeMap<TransactionName, SubtaskId>,
+    /// Who holds committables, where that is another subtask than their writer: one of a vertex of committers, or, after a
+    /// change of parallelism, whoever restored them.
+    elsewhere: BTreeMap<TransactionName, SubtaskId>,
     lineage: Lineage,
     /// Where no last checkpoint comes after the end of input: the subtasks that left, whether or not they had heard of all
     /// that is complete (FACT 97). `None` where each waits for the last one.
@@ -77,7 +78,7 @@ impl NoLoss {
             accounted: Table::default(),
             visible: TransactionNames::default(),
             owed: Table::default(),
-            moved: BTreeMap::new(),
+            elsewhere: BTreeMap::new(),
             lineage: Lineage::new(setup),
             left: (!setup.promise.input.after_tasks_finish).then(Table::default),
         }
@@ -85,19 +86,25 @@ impl NoLoss {
 
     /// The subtask whose committer holds the transaction.
     fn committer_of(&self, name: TransactionName) -> SubtaskId {
-        self.moved.get(&name).copied().unwrap_or(name.writer)
+        self.elsewhere.get(&name).copied().unwrap_or(name.writer)
+    }
+
+    /// From here on this subtask's committer holds it, and owes whatever is owed of it.
+    fn hold(&mut self, name: TransactionName, holder: SubtaskId, dealt_by: Option<LeaderEpoch>) {
+        let owed = self.owed.subtask_mut(self.committer_of(name));
+        if let Some(at) = owed.iter().position(|held| held.name == name) {
+            let held = owed.remove(at);
+            let dealt_by = dealt_by.unwrap_or(held.dealt_by);
+            self.owed.subtask_mut(holder).push(Owed { dealt_by, ..held });
+        }
+        self.elsewhere.insert(name, holder);
     }
 
     /// State was dealt to other subtasks: what was owed by one may be owed by another. The subtasks of the job before are
     /// others, also where they have the same number, and some of them may still be at work.
     fn redistribute(&mut self, dealt_by: LeaderEpoch, committables: &[(SubtaskId, TransactionName)]) {
         for (subtask, name) in committables {
-            let owed = self.owed.subtask_mut(self.committer_of(*name));
-            if let Some(at) = owed.iter().position(|held| held.name == *name) {
-                let held = Owed { dealt_by, ..owed.remove(at) };
-                self.owed.subtask_mut(*subtask).push(held);
-            }
-            self.moved.insert(*name, *subtask);
+            self.hold(*name, *subtask, Some(dealt_by));
         }
     }
 
@@ -106,7 +113,7 @@ impl NoLoss {
         let lineage = &self.lineage;
         self.visible = lineage.visible().clone();
         self.owed.values_mut().for_each(|owed| owed.retain(|held| lineage.covers(held.name)));
-        self.moved.retain(|name, _| lineage.covers(*name));
+        self.elsewhere.retain(|name, _| lineage.covers(*name));
     }
 
     fn show(&mut self, name: TransactionName, epoch: LeaderEpoch, records: &RecordRanges) {
@@ -128,12 +135,14 @@ impl NoLoss {
         }
     }
 
-    fn owe(&mut self, checkpoint: CheckpointId, name: TransactionName) {
-        let committer = self.committer_of(name);
+    fn owe(&mut self, checkpoint: CheckpointId, committer: SubtaskId, name: TransactionName) {
+        if self.committer_of(name) != committer {
+            self.hold(name, committer, None);
+        }
         if self.left.as_ref().and_then(|left| left.subtask(committer)).is_some_and(|has_left| *has_left) {
             return;
         }
-        let owed = self.owed.subtask_mut(self.committer_of(name));
+        let owed = self.owed.subtask_mut(committer);
         if !self.visible.contains(name) && owed.iter().all(|held| held.name != name) {
             owed.push(Owed { name, since: checkpoint, dealt_by: LeaderEpoch(0), maybe: Vec::new() });
         }
@@ -217,7 +226,8 @@ impl Checker for NoLoss {
                 }
             }
             EventKind::CheckpointCompleted { checkpoint, contents } => {
-                contents.committables.iter().for_each(|(name, _)| self.owe(*checkpoint, *name));
+                let held = contents.committables.iter();
+                held.for_each(|(subtask, name, _)| self.owe(*checkpoint, *subtask, *name));
             }
             EventKind::TaskEnded { state: ExecutionState::Finished, .. } => {
                 if let Some((attempt, _)) = task_of(&event.header) {

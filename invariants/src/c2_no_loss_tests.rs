@@ -139,6 +139,23 @@ fn what_was_dealt_is_owed_by_the_job_to_which_it_was_dealt() {
     assert_eq!(judge(&history, false).unwrap_err().subject, Subject::Transaction(name(0, 1)));
 }
 
+/// Where a vertex of committers holds what its writers prepared, it owes the commit, and its writers owe nothing.
+#[test]
+fn whoever_holds_a_committable_owes_it() {
+    let committer = ExecutionAttemptId {
+        vertex: attempt(0, 0).vertex.sink_stage(SinkStage::Committers),
+        ..attempt(1, 0)
+    };
+    let mut history = History::new();
+    let mut held = contents(&[], &[], &[(name(0, 1), [range(0, 0, 4)].into_iter().collect())]);
+    held.committables[0].0 = committer.subtask_id();
+    history.completed(1, held);
+    settle(&mut history, 0, 1);
+    assert_eq!(judge(&history, false), Ok(()), "the writer's subtask commits nothing");
+    history.task(0, committer, EventKind::CommitsSettled { checkpoint: CheckpointId(1) });
+    assert_eq!(judge(&history, false).unwrap_err().subject, Subject::Transaction(name(0, 1)));
+}
+
 /// Without a last checkpoint a subtask leaves whether or not it has heard of the completion, in either order of the two.
 #[test]
 fn who_left_without_a_last_checkpoint_owes_nothing_more() {

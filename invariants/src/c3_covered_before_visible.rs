@@ -98,7 +98,7 @@ impl Checker for CoveredBeforeVisible {
     fn read(&mut self, event: &Event) -> Result<(), Violation> {
         match &event.kind {
             EventKind::CheckpointCompleted { contents, .. } => {
-                contents.committables.iter().for_each(|(name, records)| self.cover(*name, records));
+                contents.committables.iter().for_each(|(_, name, records)| self.cover(*name, records));
             }
             EventKind::EndOfInput if !self.checkpointing => {
                 if let Some((attempt, fence)) = task_of(&event.header) {

@@ -143,7 +143,7 @@ impl Checker for Freshness {
         match &event.kind {
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 self.completed_ns.push(now_ns);
-                let committables = contents.committables.iter().map(|(name, _)| (name, true));
+                let committables = contents.committables.iter().map(|(_, name, _)| (name, true));
                 let kept = contents.writers.iter().map(|(_, name, _)| (name, false));
                 for (name, is_committable) in committables.chain(kept) {
                     self.cover(*name, *checkpoint, is_committable, now_ns);

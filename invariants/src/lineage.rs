@@ -89,7 +89,7 @@ impl Lineage {
             }
             EventKind::CheckpointCompleted { checkpoint, contents } => {
                 let mut covered = self.visible.clone();
-                for (name, _) in &contents.committables {
+                for (_, name, _) in &contents.committables {
                     covered.insert(*name);
                 }
                 self.covered.push((*checkpoint, covered));

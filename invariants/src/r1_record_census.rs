@@ -143,11 +143,11 @@ impl RecordCensus {
         contents: &CheckpointContents,
         header: &Header,
     ) -> Result<RecordRanges, Violation> {
-        let committables = contents.committables.iter().filter(|(name, _)| !self.visible.contains(*name));
+        let committables = contents.committables.iter().filter(|(_, name, _)| !self.visible.contains(*name));
         let writers = contents.writers.iter().map(|(.., records)| records);
         let writers = writers.chain(contents.channels.iter().map(|(_, records)| records));
         let mut carried = RecordRanges::new();
-        for records in committables.map(|(_, records)| records).chain(writers) {
+        for records in committables.map(|(.., records)| records).chain(writers) {
             if let Some(twice) = carried.extend(records) {
                 return Err(violation(twice, header, format!("{checkpoint} carries {twice} twice")));
             }

@@ -45,7 +45,7 @@ pub struct NoZombieActs {
     durable: BTreeMap<TransactionName, RecordRanges>,
     rolled_back: BTreeMap<TransactionName, RecordRanges>,
     /// What the latest completed checkpoint holds.
-    held: Vec<(TransactionName, RecordRanges)>,
+    held: Vec<(SubtaskId, TransactionName, RecordRanges)>,
     lineage: Lineage,
     /// Whether the outside never rolls prepared work back by itself.
     judges_rollbacks: bool,
@@ -155,8 +155,8 @@ impl NoZombieActs {
     fn roll_back(&mut self, transaction: TransactionName, header: &Header) -> Result<(), Violation> {
         self.docket.judged();
         let prepared = self.durable.remove(&transaction);
-        let held = self.held.iter().find(|(name, _)| *name == transaction);
-        if held.is_some_and(|(_, records)| prepared.as_ref().is_none_or(|prepared| prepared == records)) {
+        let held = self.held.iter().find(|(_, name, _)| *name == transaction);
+        if held.is_some_and(|(.., records)| prepared.as_ref().is_none_or(|prepared| prepared == records)) {
             return Err(rolled_back(transaction, header));
         }
         if let Some(records) = prepared {
@@ -166,7 +166,7 @@ impl NoZombieActs {
     }
 
     fn complete(&mut self, contents: &CheckpointContents, header: &Header) -> Result<(), Violation> {
-        for (name, records) in &contents.committables {
+        for (_, name, records) in &contents.committables {
             // The store rolled it back before anybody knew that this checkpoint completes.
             if self.rolled_back.get(name) == Some(records) && self.durable.get(name) != Some(records) {
                 return Err(rolled_back(*name, header));
@@ -210,7 +210,7 @@ impl Checker for NoZombieActs {
         let header = &event.header;
         if self.lineage.observe(event) {
             // Work of checkpoints that are left behind may be rolled back.
-            self.held.retain(|(name, _)| self.lineage.covers(*name));
+            self.held.retain(|(_, name, _)| self.lineage.covers(*name));
             self.rolled_back.clear();
         }
         match &event.kind {

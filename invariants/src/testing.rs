@@ -172,7 +172,8 @@ pub fn file(subtask: u32, number: u64, fence: Fence, counter: u32) -> Transactio
     TransactionName { part: Some(TransactionPart { fence, counter }), ..name(subtask, number) }
 }
 
-/// Contents from (split, position, end), (subtask, split, position, end) and (name, records).
+/// Contents from (split, position, end), (subtask, split, position, end) and (name, records), which the writer's subtask
+/// holds.
 #[must_use]
 pub fn contents(
     enumerators: &[(u32, u64, u64)],
@@ -185,7 +186,10 @@ pub fn contents(
             .iter()
             .map(|(subtask, split, at, end)| (attempt(*subtask, 0).subtask_id(), position(*split, *at, *end)))
             .collect(),
-        committables: committables.to_vec(),
+        committables: committables
+            .iter()
+            .map(|(name, records)| (name.writer, *name, records.clone()))
+            .collect(),
         ..CheckpointContents::default()
     }
 }
@@ -255,6 +259,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         files: None,
         coordinated: None,
         exchange: None,
+        topology: SinkTopologyConfig::CHAINED,
     };
     let config = JobConfig {
         job: JobId(0),

@@ -10,6 +10,7 @@ mod files;
 mod log_sink;
 mod restart;
 mod script;
+mod sink_topology;
 
 pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
@@ -22,6 +23,7 @@ pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
     Reassignment, ReturnedSplits, SnapshotAssignment,
 };
+pub use sink_topology::{CommittersConfig, SinkTopologyConfig};
 
 use crate::defects::DefectSet;
 use crate::ids::{JobId, LineageId, OperatorUid};
@@ -136,8 +138,8 @@ impl JobConfig {
     }
 }
 
-/// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks; or its first half, where an exchange
-/// cuts it.
+/// One chain `source -> map -> writer -> committer`, run by `parallelism` subtasks; or its first part, where exchanges cut
+/// it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexConfig {
@@ -158,9 +160,30 @@ pub struct VertexConfig {
     /// An exchange between map and writer: it cuts the chain in two, `source -> map` and `writer -> committer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeConfig>,
+    /// Over which vertices the operators of its sink are spread.
+    #[serde(default, skip_serializing_if = "SinkTopologyConfig::is_chained")]
+    pub topology: SinkTopologyConfig,
 }
 
 impl VertexConfig {
+    /// How many subtasks its writers have.
+    #[must_use]
+    pub fn writers(&self) -> u32 {
+        self.exchange.map_or(self.parallelism, |exchange| exchange.parallelism)
+    }
+
+    /// How many subtasks its committers have.
+    #[must_use]
+    pub fn committers(&self) -> u32 {
+        self.topology.committers.map_or(self.writers(), |committers| committers.parallelism)
+    }
+
+    /// The most subtasks that a vertex of its chain has.
+    #[must_use]
+    pub fn widest(&self) -> u32 {
+        self.parallelism.max(self.writers()).max(self.committers())
+    }
+
     /// Whether a worker looks for its splits, beside its coordinator.
     #[must_use]
     pub const fn discovers_splits(&self) -> bool {

@@ -274,6 +274,12 @@ registry! {
     GlobalCommitterWaitsForAll = "global-committer-waits-for-all",
         "a global committer holds back a completed checkpoint, and all newer ones, for subtasks that have ended before it",
         ["C2"], "FACT 81", Quirk;
+    UnalignedSinkEdges = "unaligned-sink-edges",
+        "a barrier overtakes the committables on their way from a writer to its committer",
+        ["R1", "C2", "C5"], "FLINK-36287 (SNK-07)", Historical;
+    VanishedCommittersForgotten = "vanished-committers-forgotten",
+        "with fewer committers than before, what those held that are gone is dealt to nobody",
+        ["C2", "R1"], "made up for C2 (cf. SNK-10)", Planted;
 }
 
 /// Which quirks a run has.

@@ -13,7 +13,7 @@ use crate::records::{OffsetRange, RecordRanges, SplitPosition};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Event`]'s encoding.
-pub const SCHEMA_VERSION: u16 = 5;
+pub const SCHEMA_VERSION: u16 = 6;
 
 /// 'Every event of `process` with a sequence below `sequence` happened before this one': the message that led to it
 /// was sent then.
@@ -66,8 +66,8 @@ pub struct CheckpointContents {
     pub enumerators: Vec<SplitPosition>,
     /// Splits in reader state, with the subtask that holds them.
     pub readers: Vec<(SubtaskId, SplitPosition)>,
-    /// Committables by transaction, with the records that a commit makes visible.
-    pub committables: Vec<(TransactionName, RecordRanges)>,
+    /// Committables by transaction, with the subtask whose committer holds them and what a commit makes visible.
+    pub committables: Vec<(SubtaskId, TransactionName, RecordRanges)>,
     /// Work in writer state that no committable names yet, by subtask, with its records.
     pub writers: Vec<(SubtaskId, TransactionName, RecordRanges)>,
     /// Subtasks that had finished before the checkpoint began.

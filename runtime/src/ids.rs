@@ -71,31 +71,63 @@ impl CheckpointId {
     }
 }
 
-/// The bit that tells the vertex behind an exchange from its source's.
+/// The bit that tells the writers' vertex behind an exchange from its source's.
 const BEHIND_EXCHANGE: u16 = 1 << 11;
+
+/// The lowest of the two bits that tell a vertex of a sink's topology from its source's.
+const SINK_STAGE_SHIFT: u32 = 12;
+
+/// A vertex of a sink's topology that is not its writers': the uids of a source's vertices lie in this order, which is that
+/// in which committables pass through them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u16)]
+pub enum SinkStage {
+    /// The committers, where an exchange parts them from their writers.
+    Committers = 1,
+    /// The global committer behind all of them.
+    GlobalCommitter = 2,
+}
+
+impl SinkStage {
+    /// Every stage, in the order of their uids.
+    pub const ALL: [Self; 2] = [Self::Committers, Self::GlobalCommitter];
+}
 
 impl OperatorUid {
     /// The uids that a configuration may name lie below this.
     pub const CONFIGURABLE_END: u16 = BEHIND_EXCHANGE;
 
-    /// The uid of the vertex that an exchange cuts off the chain of this source: its writer's and its committer's. It
-    /// follows from the source's and is not configured, so that two vertices never share one.
+    /// The uid of the vertex that an exchange of records cuts off the chain of this source: its writers'. It follows from
+    /// the source's and is not configured, so that two vertices never share one.
     #[must_use]
     pub const fn behind_exchange(self) -> Self {
         debug_assert!(!self.is_behind_exchange(), "a chain is cut once");
         Self(self.0 | BEHIND_EXCHANGE)
     }
 
-    /// Whether it names a vertex behind an exchange.
+    /// The uid of a vertex further on in the topology of this source's sink; it follows from the source's, too.
+    #[must_use]
+    pub const fn sink_stage(self, stage: SinkStage) -> Self {
+        debug_assert!(!self.is_behind_exchange(), "a sink's vertices are counted from the source");
+        Self(self.0 | (stage as u16) << SINK_STAGE_SHIFT)
+    }
+
+    /// Whether it names a vertex behind an exchange, of records or of committables.
     #[must_use]
     pub const fn is_behind_exchange(self) -> bool {
-        self.0 & BEHIND_EXCHANGE != 0
+        self.0 != self.source().0
+    }
+
+    /// Which vertex of a sink's topology it names; none for one with a reader or with writers.
+    #[must_use]
+    pub fn stage(self) -> Option<SinkStage> {
+        SinkStage::ALL.into_iter().find(|stage| self.0 >> SINK_STAGE_SHIFT == *stage as u16)
     }
 
     /// The uid of the source from which the vertex gets its records; a source's own.
     #[must_use]
     pub const fn source(self) -> Self {
-        Self(self.0 & !BEHIND_EXCHANGE)
+        Self(self.0 & (BEHIND_EXCHANGE - 1))
     }
 }
 
@@ -168,9 +200,12 @@ impl SubtaskId {
 
 impl fmt::Display for SubtaskId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.vertex.is_behind_exchange() {
-            formatter.write_str("sink ")?;
-        }
+        formatter.write_str(match self.vertex.stage() {
+            Some(SinkStage::Committers) => "committer ",
+            Some(SinkStage::GlobalCommitter) => "global committer ",
+            None if self.vertex.is_behind_exchange() => "sink ",
+            None => "",
+        })?;
         match self.vertex.source() {
             OperatorUid(0) => write!(formatter, "{}", self.subtask),
             source => write!(formatter, "{} of {source}", self.subtask),

@@ -13,6 +13,8 @@ use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
 use crate::ids::*;
 use crate::records::{Record, SplitPosition};
+use crate::task::CommittableMessage;
+use crate::topology::OperatorKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -172,7 +174,7 @@ pub struct RestoredState {
     /// The state of this subtask.
     pub snapshot: Arc<TaskSnapshot>,
     /// Transactions of this subtask's writer, and of those that it stands in for, that other subtasks' committers
-    /// restore after a change of parallelism.
+    /// restore: those of another vertex, or after a change of parallelism.
     pub held_elsewhere: Vec<TransactionName>,
 }
 
@@ -185,26 +187,25 @@ pub struct ChannelPeer {
     pub address: ProcessAddress,
 }
 
-/// A task's place at an exchange.
+/// The channels out of a task.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum ExchangeEnd {
-    /// It reads, and sends its records to writers.
-    Producer {
-        /// How it picks a channel.
-        edge: EdgeKind,
-        /// A channel each, in the order of their subtasks.
-        consumers: Vec<ChannelPeer>,
-        /// Whether its barriers overtake buffers.
-        unaligned: bool,
-    },
-    /// It writes what it gets from readers.
-    Consumer {
-        /// How many buffers may be under way in a channel.
-        credit: u32,
-        /// A channel each, in the order of their subtasks; `None` for one that had finished before the restored
-        /// checkpoint, from which nothing comes any more.
-        producers: Vec<Option<ChannelPeer>>,
-    },
+pub struct ProducerEnd {
+    /// How it picks a channel.
+    pub edge: EdgeKind,
+    /// A channel each, in the order of their subtasks.
+    pub consumers: Vec<ChannelPeer>,
+    /// Whether its barriers overtake buffers.
+    pub unaligned: bool,
+}
+
+/// The channels into a task.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ConsumerEnd {
+    /// How many buffers may be under way in a channel.
+    pub credit: u32,
+    /// A channel each, in the order of their subtasks; `None` for one that had finished before the restored
+    /// checkpoint, from which nothing comes any more.
+    pub producers: Vec<Option<ChannelPeer>>,
 }
 
 /// What separates the records before a checkpoint from those behind it, in each channel (Flink's `CheckpointBarrier`).
@@ -219,13 +220,15 @@ pub struct CheckpointBarrier {
     pub unaligned: bool,
 }
 
-/// What comes through a channel, in order. Only buffers need credit.
+/// What comes through a channel, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ChannelElement {
     /// The producer knows its consumer now.
     Opened,
     /// Records of one split, in the order in which they were read.
     Buffer(Vec<Record>),
+    /// What a writer hands to committers at once: a summary and what it announces.
+    Committables(Vec<CommittableMessage>),
     /// A barrier.
     Barrier(CheckpointBarrier),
     /// The producer reads no more (Flink's `EndOfData` with its `StopMode`).
@@ -235,6 +238,14 @@ pub enum ChannelElement {
     },
     /// Nothing comes any more (Flink's `EndOfPartitionEvent`).
     EndOfPartition,
+}
+
+impl ChannelElement {
+    /// Whether it is data, of which no more may be under way than the consumer has room for.
+    #[must_use]
+    pub const fn needs_credit(&self) -> bool {
+        matches!(self, Self::Buffer(_) | Self::Committables(_))
+    }
 }
 
 /// From the consumer of a channel to its producer.
@@ -283,8 +294,12 @@ pub struct TaskDescriptor {
     pub sink: SinkKind,
     /// The coordinated operator in the chain that is no source.
     pub coordinated: Option<OperatorUid>,
-    /// Its place at an exchange; `None` for a whole chain.
-    pub exchange: Option<Box<ExchangeEnd>>,
+    /// The operators of its chain.
+    pub operators: Vec<OperatorKind>,
+    /// The channels into it; `None` where it begins with a source.
+    pub consumes: Option<Box<ConsumerEnd>>,
+    /// The channels out of it; `None` where the chain ends with it.
+    pub produces: Option<Box<ProducerEnd>>,
     /// What it restores.
     pub restored: Option<RestoredState>,
     /// The planted defects.
@@ -901,11 +916,18 @@ pub enum Stream {
     StoreReplies(ExecutionAttemptId),
     /// Calls to the high-availability service and its replies.
     HighAvailability,
-    /// What one end of a channel says to the other once it is open: buffers and barriers, or credit.
+    /// What the producer of a channel sends once it is open: buffers, barriers and ends.
     Channel {
-        /// The end that speaks.
+        /// The producer.
         from: ExecutionAttemptId,
-        /// The subtask at the other end.
+        /// The consumer's subtask.
+        to: SubtaskIndex,
+    },
+    /// What the consumer of a channel says to its producer once it is open: credit, and what it has taken.
+    ChannelRequests {
+        /// The consumer.
+        from: ExecutionAttemptId,
+        /// The producer's subtask.
         to: SubtaskIndex,
     },
     /// Requests to open channels: repeated until they are answered, so a loss breaks nothing.
@@ -917,7 +939,9 @@ impl Stream {
     #[must_use]
     pub const fn owner(self) -> Option<ExecutionAttemptId> {
         match self {
-            Self::SubtaskEvents(attempt) | Self::Channel { from: attempt, .. } => Some(attempt),
+            Self::SubtaskEvents(attempt)
+            | Self::Channel { from: attempt, .. }
+            | Self::ChannelRequests { from: attempt, .. } => Some(attempt),
             _ => None,
         }
     }

@@ -82,7 +82,13 @@ pub struct Session {
 
 /// Whether a stream delivers a prefix of what was sent and nothing behind a loss.
 const fn is_gapless(stream: Stream) -> bool {
-    matches!(stream, Stream::OperatorEvents(_) | Stream::SubtaskEvents(_) | Stream::Channel { .. })
+    matches!(
+        stream,
+        Stream::OperatorEvents(_)
+            | Stream::SubtaskEvents(_)
+            | Stream::Channel { .. }
+            | Stream::ChannelRequests { .. }
+    )
 }
 
 /// The leader epoch that a message names; replies of the high-availability service name none.

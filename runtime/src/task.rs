@@ -1,5 +1,5 @@
-//! The task: a mailbox and a default action over the chain reader -> map -> writer -> committer, or over one of the two
-//! parts into which an exchange cuts it.
+//! The task: a mailbox and a default action over the chain reader -> map -> writer -> committer, or over one of the parts
+//! into which exchanges cut it.
 //!
 //! One turn handles one mail, or polls the reader when there is none: mail comes before the default action, as in
 //! Flink's `MailboxProcessor`. The timer that wakes the reader is the exception that saves half of all turns: when no
@@ -76,7 +76,8 @@ use crate::event::EventKind;
 use crate::exchange::{InputGate, RecordWriter};
 use crate::ids::{ActorId, Fence};
 use crate::message::*;
-use chain::{Head, Sink, Tail};
+use crate::topology::OperatorKind;
+use chain::{Head, Tail};
 use std::hash::{Hash, Hasher};
 
 /// `sink.committer.retries` when nobody sets it.
@@ -158,16 +159,7 @@ impl Task {
     #[must_use]
     pub fn waiting_for(&self) -> Option<String> {
         let subtask = self.descriptor.attempt.subtask_id();
-        let tail = match (&self.tail, self.status) {
-            (Tail::Channels(channels), _) => channels.waiting_for(),
-            (Tail::Sink(sink), TaskStatus::Committing(_) | TaskStatus::Recommitting) => {
-                sink.committer.waiting_for().map(|what| format!("the store's reply to {what}"))
-            }
-            (Tail::Sink(sink), _) => {
-                sink.writer.waiting_for().map(|what| format!("the store's reply to {what}"))
-            }
-        };
-        if let Some(what) = tail {
+        if let Some(what) = self.tail.waiting_for(self.status) {
             return Some(format!("{subtask} waits for {what}"));
         }
         if let Head::Source(source) = &self.head
@@ -228,8 +220,8 @@ impl Task {
     }
 
     fn step(&mut self, decision: TurnDecision, outbox: &mut Outbox) -> Result<(), TaskError> {
-        if let Tail::Sink(sink) = &mut self.tail {
-            sink.writer.set_processing_time_ms(decision.processing_time_ms);
+        if let Some(writer) = &mut self.tail.writer {
+            writer.set_processing_time_ms(decision.processing_time_ms);
         }
         if self.status == TaskStatus::Created {
             return self.initialize(outbox);
@@ -287,7 +279,7 @@ impl Task {
             TaskMessage::StoreReply { call, reply } => self.store_replied(call, reply, outbox),
             TaskMessage::Channel { .. } => unreachable!("it went to the gate when it arrived"),
             TaskMessage::ChannelRequest { consumer, request } => {
-                if let Tail::Channels(channels) = &mut self.tail {
+                if let Some(channels) = &mut self.tail.channels {
                     channels.requested(consumer, request, outbox);
                     if self.status == TaskStatus::Running {
                         self.finish_if_due(outbox);
@@ -333,16 +325,20 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     let (attempt, defects) = (descriptor.attempt, descriptor.defects);
     let (config, me) = (&descriptor.config, (attempt, descriptor.leader_epoch));
     let restored = descriptor.restored.as_ref().map(|restored| restored.checkpoint);
-    let head = match descriptor.exchange.as_deref() {
-        Some(ExchangeEnd::Consumer { credit, producers }) => {
+    let head = match descriptor.consumes.as_deref() {
+        Some(ConsumerEnd { credit, producers }) => {
             Head::Gate(InputGate::new(me, *credit, producers, restored, defects))
         }
-        _ => Head::Source(
+        None => Head::Source(
             SourceOperator::new(reader, descriptor.reports_splits, defects).aligned(config.alignment),
         ),
     };
-    if let Some(ExchangeEnd::Producer { edge, consumers, .. }) = descriptor.exchange.as_deref() {
-        return (head, Tail::Channels(RecordWriter::new(me, *edge, consumers)));
+    let produces = descriptor.produces.as_deref();
+    let channels = produces.map(|end| RecordWriter::new(me, end.edge, &end.consumers));
+    let has = |kind| descriptor.operators.contains(&kind);
+    let (writes, commits) = (has(OperatorKind::Writer), has(OperatorKind::Committer));
+    if !writes && !commits {
+        return (head, Tail { writer: None, committer: None, channels });
     }
     let context = WriterInitContext {
         subtask: attempt.subtask_id(),
@@ -355,14 +351,14 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     };
     let (writer, committer) = create_sink(descriptor.sink, &context, defects);
     let place = (attempt.subtask, descriptor.parallelism);
-    let writer = SinkWriterOperator::new(writer, place, restored);
+    let writer = writes.then(|| Box::new(SinkWriterOperator::new(writer, place, restored)));
     let settings = CommitterSettings {
         retries_max: own_retries(config.commit_retries_max, defects),
         emission: None,
         commits_at_end: !descriptor.checkpointing || defects.has(Defect::BadShutdownCommit),
     };
-    let committer = CommitterOperator::new(committer, settings, defects);
-    (head, Tail::Sink(Box::new(Sink { writer, committer })))
+    let committer = commits.then(|| Box::new(CommitterOperator::new(committer, settings, defects)));
+    (head, Tail { writer, committer, channels })
 }
 
 /// What the committer's operator finds in its own configuration: in Flink 2.3.0 the job's does not get there (FACT 70).

@@ -1,20 +1,51 @@
 //! The graph of a job: which subtasks there are, which channels connect them, and which of them fail together.
 //!
-//! A configured vertex is one chain, or two where an exchange cuts it. Everything that depends on the shape of the job
+//! A configured vertex is a chain of operators, and every exchange cuts it. Everything that depends on the shape of the job
 //! (what is deployed, where barriers begin, what a failover restarts) asks this graph and not the configuration, so that
-//! another shape needs no other place.
+//! another shape needs no other place. What a sink's operators are, and what connects them, the [`SinkExpander`] says.
 
-use crate::config::{EdgeKind, JobConfig, RegionScope};
-use crate::ids::{OperatorUid, SubtaskId, SubtaskIndex};
+mod sink_expander;
+
+pub use sink_expander::{
+    ExpandedOperator, SinkDescription, SinkExpander, SinkExpanderError, SinkOperatorRole, TopologyOperator,
+    WriterCapability,
+};
+
+use crate::config::{EdgeKind, JobConfig, RegionScope, VertexConfig};
+use crate::defects::{Defect, DefectSet};
+use crate::ids::{OperatorUid, SinkStage, SubtaskId, SubtaskIndex};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// An operator, as a task must know it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum OperatorKind {
+    /// `SourceOperator`.
+    Source,
+    /// The user function.
+    Map,
+    /// `SinkWriterOperator`.
+    Writer,
+    /// `CommitterOperator`.
+    Committer,
+}
+
+impl OperatorKind {
+    /// A whole chain, as it is where no exchange cuts it.
+    pub const CHAIN: [Self; 4] = [Self::Source, Self::Map, Self::Writer, Self::Committer];
+}
+
 /// One vertex: a chain of operators that share a thread (Flink's `JobVertex`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct JobVertex {
     /// Its uid.
     pub uid: OperatorUid,
     /// How many subtasks.
     pub parallelism: u32,
+    /// The chain.
+    pub operators: Vec<OperatorKind>,
+    /// The names of the chain's operators, as Flink joins them.
+    pub name: String,
 }
 
 /// A pipelined edge between two vertices (Flink's `JobEdge`).
@@ -26,6 +57,10 @@ pub struct JobEdge {
     pub consumer: OperatorUid,
     /// Which channels there are.
     pub kind: EdgeKind,
+    /// How many buffers may be under way in each.
+    pub credit: u32,
+    /// Whether barriers overtake buffers. They never overtake committables.
+    pub unaligned: bool,
 }
 
 /// Flink's `JobGraph`.
@@ -35,25 +70,81 @@ pub struct JobGraph {
     vertices: Vec<JobVertex>,
     edges: Vec<JobEdge>,
     scope: RegionScope,
+    defects: DefectSet,
 }
+
+/// How an operator gets its input: from the one before it in its chain, or through channels of a new edge.
+type Input = Option<JobEdge>;
 
 impl JobGraph {
     /// The graph of a configured job.
     #[must_use]
     pub fn new(config: &JobConfig) -> Self {
-        let mut graph = Self { vertices: Vec::new(), edges: Vec::new(), scope: config.region };
-        for vertex in &config.vertices {
-            debug_assert!(vertex.parallelism > 0, "{} has no subtask", vertex.operator);
-            graph.vertices.push(JobVertex { uid: vertex.operator, parallelism: vertex.parallelism });
-            if let Some(exchange) = vertex.exchange {
-                let consumer = vertex.operator.behind_exchange();
-                graph.vertices.push(JobVertex { uid: consumer, parallelism: exchange.parallelism });
-                graph.edges.push(JobEdge { producer: vertex.operator, consumer, kind: exchange.edge });
-            }
-        }
+        let (vertices, edges) = (Vec::new(), Vec::new());
+        let mut graph = Self { vertices, edges, scope: config.region, defects: config.defects };
+        config.vertices.iter().for_each(|vertex| graph.add_chain(vertex));
         graph.vertices.sort_unstable_by_key(|vertex| vertex.uid);
         debug_assert!(graph.vertices.is_sorted_by(|one, next| one.uid < next.uid), "each vertex once");
         graph
+    }
+
+    /// The vertices of one source: its chain, cut where an operator gets its input through channels.
+    fn add_chain(&mut self, config: &VertexConfig) {
+        debug_assert!(config.parallelism > 0, "{} has no subtask", config.operator);
+        let number = match config.operator {
+            OperatorUid(0) => String::new(),
+            OperatorUid(number) => format!("-{number}"),
+        };
+        let source = format!("Source: range-source{number}");
+        self.add(OperatorKind::Source, source, (config.operator, config.parallelism), None);
+        self.add(OperatorKind::Map, "Map".to_owned(), (config.operator, config.parallelism), None);
+        let sink = sink_of(config, &number);
+        let operators =
+            SinkExpander::expand(&sink, config.writers()).expect("a configured sink has committables");
+        for ExpandedOperator { role, name, parallelism, input, .. } in operators {
+            let last = self.vertices.last().expect("a source comes first").uid;
+            let edge = |consumer, kind, credit, unaligned| {
+                Some(JobEdge { producer: last, consumer, kind, credit, unaligned })
+            };
+            let (kind, uid, input) = match (role, config.exchange, config.topology.committers) {
+                (SinkOperatorRole::Writer, Some(exchange), _) => {
+                    let uid = config.operator.behind_exchange();
+                    (OperatorKind::Writer, uid, edge(uid, exchange.edge, exchange.credit, exchange.unaligned))
+                }
+                (SinkOperatorRole::Writer, None, _) => (OperatorKind::Writer, last, None),
+                (_, _, Some(committers)) => {
+                    let uid = config.operator.sink_stage(SinkStage::Committers);
+                    let unaligned = self.defects.has(Defect::UnalignedSinkEdges);
+                    (OperatorKind::Committer, uid, edge(uid, input, committers.credit, unaligned))
+                }
+                (_, _, None) => (OperatorKind::Committer, last, None),
+            };
+            self.add(kind, name, (uid, parallelism), input);
+        }
+    }
+
+    /// An operator goes to the end of the last chain, or begins another one behind channels.
+    fn add(
+        &mut self,
+        kind: OperatorKind,
+        name: String,
+        (uid, parallelism): (OperatorUid, u32),
+        input: Input,
+    ) {
+        let is_chained = input.is_none() && kind != OperatorKind::Source;
+        match self.vertices.last_mut().filter(|_| is_chained) {
+            Some(vertex) => {
+                debug_assert_eq!(
+                    (vertex.uid, vertex.parallelism),
+                    (uid, parallelism),
+                    "a chain is one vertex"
+                );
+                vertex.operators.push(kind);
+                vertex.name = format!("{} -> {name}", vertex.name);
+            }
+            None => self.vertices.push(JobVertex { uid, parallelism, operators: vec![kind], name }),
+        }
+        self.edges.extend(input);
     }
 
     /// The vertices, in the order of their uids.
@@ -62,14 +153,14 @@ impl JobGraph {
         &self.vertices
     }
 
-    /// The subtasks whose records reach this one, in order; none for a source.
+    /// The subtasks whose records or committables reach this one, in order; none for a source.
     #[must_use]
     pub fn producers_of(&self, subtask: SubtaskId) -> Vec<SubtaskId> {
         let edges = self.edges.iter().filter(|edge| edge.consumer == subtask.vertex);
         edges.flat_map(|edge| self.ends(edge.kind, edge.producer, subtask.subtask)).collect()
     }
 
-    /// The subtasks that this one's records reach, in order; none for a writer.
+    /// The subtasks that this one's records or committables reach, in order; none behind the last exchange.
     #[must_use]
     pub fn consumers_of(&self, subtask: SubtaskId) -> Vec<SubtaskId> {
         let edges = self.edges.iter().filter(|edge| edge.producer == subtask.vertex);
@@ -110,14 +201,50 @@ impl JobGraph {
         )
     }
 
+    /// A vertex.
+    ///
+    /// # Panics
+    /// When the graph has no such vertex.
+    #[must_use]
+    pub fn vertex(&self, uid: OperatorUid) -> &JobVertex {
+        let vertex = self.vertices.iter().find(|vertex| vertex.uid == uid);
+        vertex.expect("edges and executions are of the graph's vertices")
+    }
+
     /// How many subtasks a vertex has.
     ///
     /// # Panics
     /// When the graph has no such vertex.
     #[must_use]
     pub fn parallelism(&self, uid: OperatorUid) -> u32 {
-        let vertex = self.vertices.iter().find(|vertex| vertex.uid == uid);
-        vertex.expect("edges and executions are of the graph's vertices").parallelism
+        self.vertex(uid).parallelism
+    }
+
+    /// The edge into a vertex; none into one with a source.
+    #[must_use]
+    pub fn edge_into(&self, uid: OperatorUid) -> Option<&JobEdge> {
+        self.edges.iter().find(|edge| edge.consumer == uid)
+    }
+
+    /// The edge out of a vertex; none out of the last one.
+    #[must_use]
+    pub fn edge_out_of(&self, uid: OperatorUid) -> Option<&JobEdge> {
+        self.edges.iter().find(|edge| edge.producer == uid)
+    }
+}
+
+/// What the sink of a configured chain is. An exchange of records before it is its pre-write topology, so it has as many
+/// subtasks as there are behind that.
+fn sink_of(config: &VertexConfig, number: &str) -> SinkDescription {
+    SinkDescription {
+        name: format!("Sink{number}"),
+        uid: None,
+        parallelism: config.writers(),
+        writer: WriterCapability::Committing,
+        pre_write: Vec::new(),
+        pre_commit: Vec::new(),
+        committer_parallelism: config.topology.committers.map(|committers| committers.parallelism),
+        post_commit: Vec::new(),
     }
 }
 

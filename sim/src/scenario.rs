@@ -266,10 +266,7 @@ impl Scenario {
     /// How many subtasks its widest vertex ever has: how many slots the job needs.
     #[must_use]
     pub fn widest(&self) -> u32 {
-        let of_vertex = |vertex: &VertexConfig| {
-            vertex.parallelism.max(vertex.exchange.map_or(0, |exchange| exchange.parallelism))
-        };
-        let first = self.job.vertices.iter().map(of_vertex);
+        let first = self.job.vertices.iter().map(VertexConfig::widest);
         let again = self.resubmission.map(|resubmission| resubmission.parallelism);
         first.chain(again).max().unwrap_or(0)
     }

@@ -101,6 +101,8 @@ defects! {
     pending_file_not_synced = "pending-file-not-synced";
     commit_given_up_silently = "commit-given-up-silently";
     unknown_error_is_success = "unknown-error-is-success";
+    unaligned_sink_edges = "unaligned-sink-edges";
+    vanished_committers_forgotten = "vanished-committers-forgotten";
 }
 
 #[test]

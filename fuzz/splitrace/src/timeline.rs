@@ -14,6 +14,7 @@ use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{CheckpointId, OperatorUid, SubtaskIndex};
 use splitrace_runtime::message::MAX_WATERMARK_MS;
 use splitrace_runtime::records::SplitPosition;
+use splitrace_runtime::topology::{JobGraph, JobVertex, OperatorKind};
 use std::fmt;
 
 /// Who speaks in a row.
@@ -117,8 +118,7 @@ impl Rows {
     pub fn new(job: &JobConfig) -> Self {
         let pulls = |policy| matches!(policy, AssignmentPolicy::Pull);
         let pulling = job.vertices.iter().filter(|vertex| pulls(vertex.source.policy));
-        let cut = job.vertices.iter().filter(|vertex| vertex.exchange.is_some());
-        let threads = ThreadNames { cut: cut.map(|vertex| vertex.operator).collect() };
+        let threads = ThreadNames::new(job);
         let discovering = job.vertices.iter().filter(|vertex| vertex.source.discovery.is_some());
         Self {
             pulling: pulling.map(|vertex| vertex.operator).collect(),
@@ -179,29 +179,27 @@ impl Line {
 /// The names of tasks' threads: of their chains, cut as Flink's log cuts them.
 #[derive(Clone, Debug)]
 struct ThreadNames {
-    /// The sources whose chains an exchange cuts.
-    cut: Vec<OperatorUid>,
+    graph: JobGraph,
 }
 
 impl ThreadNames {
-    /// Whether the vertex has a reader and no sink.
-    fn is_cut(&self, vertex: OperatorUid) -> bool {
-        self.cut.contains(&vertex)
+    fn new(job: &JobConfig) -> Self {
+        Self { graph: JobGraph::new(job) }
+    }
+
+    /// The operators of a vertex.
+    fn operators(&self, vertex: OperatorUid) -> &[OperatorKind] {
+        self.found(vertex).map_or(&[], |vertex| &vertex.operators)
     }
 
     fn of(&self, vertex: OperatorUid) -> String {
-        let number = match vertex.source() {
-            OperatorUid(0) => String::new(),
-            source => format!("-{}", source.0),
-        };
-        if vertex.is_behind_exchange() {
-            format!("Sink{number}: Writer -> Sink: Committer")
-        } else if self.is_cut(vertex) {
-            format!("Source: range-source{number} -> Map")
-        } else {
-            let whole = format!("Source: range-source{number} -> Map -> Sink: Writer");
-            whole.chars().take(FLINK_LOG_COLUMNS).collect()
-        }
+        let name = self.found(vertex).map_or_else(|| vertex.to_string(), |vertex| vertex.name.clone());
+        name.chars().take(FLINK_LOG_COLUMNS).collect()
+    }
+
+    /// Events of another job's log may name what this one does not have.
+    fn found(&self, vertex: OperatorUid) -> Option<&JobVertex> {
+        self.graph.vertices().iter().find(|held| held.uid == vertex)
     }
 }
 

@@ -280,7 +280,8 @@ impl ModelRun {
             state.since_completed.clear();
             let id = attempt(subtask, 0).subtask_id();
             contents.readers.extend(state.splits.iter().map(|split| (id, *split)));
-            contents.committables.extend(state.committables.iter().cloned());
+            let held = state.committables.iter().cloned();
+            contents.committables.extend(held.map(|(name, records)| (id, name, records)));
         }
         self.completed = Some(Completed {
             checkpoint: checkpoint.0,

@@ -92,7 +92,7 @@ fn decode_subtask(
     contents.readers.extend(splits.into_iter().map(|split| (subtask, split)));
     let committables =
         sink::committables_held(kind, &snapshot.committer).map_err(|error| failed("committer", &error))?;
-    contents.committables.extend(committables);
+    contents.committables.extend(committables.into_iter().map(|(name, records)| (subtask, name, records)));
     let work = sink::decode_writer_state(&snapshot.writer).map_err(|error| failed("writer", &error))?;
     let work = work.into_iter().filter(|element| !element.records.is_empty());
     contents.writers.extend(work.map(|element| (subtask, element.transaction, element.records)));

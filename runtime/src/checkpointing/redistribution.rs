@@ -15,6 +15,7 @@ use crate::api::sink::{
 use crate::api::source_state::{decode_reader_state, encode_reader_state, reader_splits_held};
 use crate::checkpointing::contents::ContentsError;
 use crate::config::JobConfig;
+use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::{OperatorUid, SubtaskId, SubtaskIndex, TransactionName};
 use crate::message::{CompletedCheckpoint, SubtaskState, TaskSnapshot};
@@ -37,7 +38,7 @@ pub fn redistribute(
     }
     let mut subtasks = Vec::new();
     for vertex in graph.vertices() {
-        subtasks.extend(deal_vertex(checkpoint, vertex)?);
+        subtasks.extend(deal_vertex(checkpoint, vertex, config.defects)?);
     }
     debug_assert!(subtasks.is_sorted_by_key(|part| part.subtask), "in (vertex, subtask) order");
     Ok(Some(CompletedCheckpoint {
@@ -64,12 +65,15 @@ pub fn told(checkpoint: &CompletedCheckpoint) -> Result<EventKind, ContentsError
     Ok(EventKind::StateRedistributed { checkpoint: checkpoint.id, readers, committables })
 }
 
-/// The transactions of one writer, and of those that it stands in for, which the committers of other subtasks restore:
-/// they survive that writer's recovery.
+/// The transactions of one writer, and of those that it stands in for, which the committers of other subtasks restore,
+/// those of its own vertex or those of a vertex of committers: they survive that writer's recovery.
 #[must_use]
 pub fn held_elsewhere(checkpoint: &CompletedCheckpoint, writer: SubtaskId) -> Vec<TransactionName> {
     let parallelism = parts(checkpoint, writer.vertex).count() as u32;
-    let others = parts(checkpoint, writer.vertex).filter(|part| part.subtask != writer);
+    let is_other = |part: &&SubtaskState| {
+        part.subtask.vertex.source() == writer.vertex.source() && part.subtask != writer
+    };
+    let others = checkpoint.subtasks.iter().filter(is_other);
     let names = others.flat_map(|part| transactions(&part.snapshot).unwrap_or_default());
     names.filter(|name| name.writer.stand_in(parallelism) == writer).collect()
 }
@@ -93,6 +97,7 @@ fn unreadable(subtask: SubtaskId, part: &'static str, error: &dyn Display) -> Co
 fn deal_vertex(
     checkpoint: &CompletedCheckpoint,
     vertex: &JobVertex,
+    defects: DefectSet,
 ) -> Result<Vec<SubtaskState>, ContentsError> {
     let finished = parts(checkpoint, vertex.uid).all(|part| part.finished);
     let (mut splits, mut committers, mut writers) = (Vec::new(), Vec::new(), Vec::new());
@@ -110,6 +115,9 @@ fn deal_vertex(
         }
     }
     let count = vertex.parallelism as usize;
+    if defects.has(Defect::VanishedCommittersForgotten) {
+        committers.truncate(count);
+    }
     let shares = chunks(splits, count).into_iter().zip(chunks(committers, count)).zip(chunks(writers, count));
     let states = shares.zip(0..).map(|(((splits, committers), writers), index)| {
         let held = committers.into_iter().flatten();

@@ -36,6 +36,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
                 alignment: None,
             },
             exchange: None,
+            topology: SinkTopologyConfig::CHAINED,
             files: None,
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),

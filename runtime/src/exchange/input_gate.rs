@@ -16,6 +16,7 @@ use crate::message::{
     ChannelElement, ChannelPeer, ChannelRequest, CheckpointBarrier, Message, Stream, TaskMessage, Timer,
 };
 use crate::records::Record;
+use crate::task::CommittableMessage;
 use std::collections::VecDeque;
 
 /// How long a consumer waits for a channel to open before it asks again (Flink begins with 100 ms).
@@ -28,6 +29,8 @@ pub enum GateEvent {
     Nothing,
     /// The records of one buffer.
     Records(Vec<Record>),
+    /// What one subtask handed on at once.
+    Committables(Vec<CommittableMessage>),
     /// A checkpoint was given up, or begins, or one after the other.
     Barrier(BarrierVerdict),
     /// Nothing but barriers comes now.
@@ -151,8 +154,7 @@ impl InputGate {
             return;
         }
         channel.queue.push_back(element);
-        let buffers =
-            channel.queue.iter().filter(|element| matches!(element, ChannelElement::Buffer(_))).count();
+        let buffers = channel.queue.iter().filter(|element| element.needs_credit()).count();
         debug_assert!(buffers <= self.credit as usize, "{producer} sent more buffers than it has credit for");
     }
 
@@ -210,6 +212,10 @@ impl InputGate {
                 }
                 self.give_credit_back(index, outbox);
                 GateEvent::Records(records)
+            }
+            ChannelElement::Committables(messages) => {
+                self.give_credit_back(index, outbox);
+                GateEvent::Committables(messages)
             }
             ChannelElement::Barrier(barrier) => GateEvent::Barrier(self.take_barrier(index, barrier)),
             ChannelElement::EndOfData { drain } => {
@@ -271,7 +277,7 @@ impl InputGate {
 
     fn tell_producer(&self, index: usize, request: ChannelRequest, outbox: &mut Outbox) {
         let producer = self.channels[index].producer.expect("somebody sent what was taken");
-        let stream = Stream::Channel { from: self.task, to: producer.attempt.subtask };
+        let stream = Stream::ChannelRequests { from: self.task, to: producer.attempt.subtask };
         self.request(producer, stream, request, outbox);
     }
 

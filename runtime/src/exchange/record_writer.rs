@@ -1,4 +1,5 @@
-//! The channels out of a task: which of them a record takes, and what waits for credit.
+//! The channels out of a task: which of them a record takes, or what a writer hands to committers, and what waits for
+//! credit.
 //!
 //! Flink's `RecordWriter` and `ResultPartition` in one. A channel with a backlog suspends the reader, so a backlog is at
 //! most what one poll brought, with the barriers behind it. Refused: a pool of buffers that all channels share, as Flink
@@ -12,6 +13,7 @@ use crate::message::{
     ChannelElement, ChannelPeer, ChannelRequest, CheckpointBarrier, Message, Stream, TaskMessage,
 };
 use crate::records::Record;
+use crate::task::CommittableMessage;
 use std::collections::VecDeque;
 
 /// One channel.
@@ -84,9 +86,22 @@ impl RecordWriter {
         }
     }
 
+    /// Sends what one subtask hands to committers, all of it into one channel: by the subtask, so that a summary and what
+    /// it announces meet (FACT 64). It also goes when a buffer waits for credit; then it waits behind that.
+    pub fn emit_committables(&mut self, messages: Vec<CommittableMessage>, outbox: &mut Outbox) {
+        let Some(first) = messages.first() else { return };
+        let subtask = first.subtask();
+        debug_assert!(
+            messages.iter().all(|message| message.subtask() == subtask),
+            "one subtask hands them on"
+        );
+        let index = subtask.0 as usize % self.channels.len();
+        self.push(index, ChannelElement::Committables(messages), outbox);
+    }
+
     /// Sends a barrier or an end into every channel, behind what waits there.
     pub fn broadcast(&mut self, element: &ChannelElement, outbox: &mut Outbox) {
-        debug_assert!(!matches!(element, ChannelElement::Buffer(_)), "records have one channel each");
+        debug_assert!(!element.needs_credit(), "records and committables have one channel each");
         for index in 0..self.channels.len() {
             self.push(index, element.clone(), outbox);
         }
@@ -112,8 +127,8 @@ impl RecordWriter {
         }
         for index in 0..self.channels.len() {
             let channel = &mut self.channels[index];
-            let is_buffer = |element: &ChannelElement| matches!(element, ChannelElement::Buffer(_));
-            let first = channel.backlog.iter().position(is_buffer).unwrap_or(channel.backlog.len());
+            let first = channel.backlog.iter().position(ChannelElement::needs_credit);
+            let first = first.unwrap_or(channel.backlog.len());
             for element in channel.backlog.iter().skip(first) {
                 if let ChannelElement::Buffer(records) = element {
                     overtaken.push((channel.consumer.attempt.subtask, records.clone()));
@@ -160,9 +175,8 @@ impl RecordWriter {
     }
 
     fn push(&mut self, index: usize, element: ChannelElement, outbox: &mut Outbox) {
-        let is_buffer = matches!(element, ChannelElement::Buffer(_));
         debug_assert!(
-            !is_buffer || !self.channels[index].data_taken,
+            !element.needs_credit() || !self.channels[index].data_taken,
             "no record comes behind the end of the data"
         );
         self.channels[index].backlog.push_back(element);
@@ -173,11 +187,8 @@ impl RecordWriter {
     fn flush(&mut self, index: usize, outbox: &mut Outbox) {
         loop {
             let channel = &mut self.channels[index];
-            let price = match channel.backlog.front() {
-                Some(ChannelElement::Buffer(_)) => 1,
-                Some(_) => 0,
-                None => return,
-            };
+            let Some(next) = channel.backlog.front() else { return };
+            let price = u32::from(next.needs_credit());
             if !channel.opened || channel.credit < price {
                 return;
             }

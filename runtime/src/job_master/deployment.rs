@@ -10,9 +10,10 @@ use crate::coordination::operator_coordinator_holder::OperatorCoordinatorHolder;
 use crate::event::EventKind;
 use crate::ids::{CheckpointId, ExecutionAttemptId, OperatorUid, ProcessAddress, ProcessId, SubtaskId};
 use crate::message::{
-    ChannelPeer, CompletedCheckpoint, ExchangeEnd, RestoredState, Stream, TaskDescriptor, TaskManagerMessage,
-    TaskSnapshot, Timer,
+    ChannelPeer, CompletedCheckpoint, ConsumerEnd, ProducerEnd, RestoredState, Stream, TaskDescriptor,
+    TaskManagerMessage, TaskSnapshot, Timer,
 };
+use crate::topology::JobEdge;
 use std::sync::Arc;
 
 /// How long a new leader waits for all task managers before it makes do with those that are there.
@@ -125,26 +126,30 @@ impl MainThread {
         }
     }
 
-    /// A task's place at an exchange. Its peers are deployed together with it, or its producers had finished before. A
-    /// writer finishes after its readers and restarts with them, so a consumer always has an execution.
-    fn exchange_end(&self, subtask: SubtaskId) -> Option<Box<ExchangeEnd>> {
-        let exchange = self.vertex_config(subtask.vertex).exchange?;
-        let peer = |peer: SubtaskId| {
-            let index = self.graph.index_of(peer).expect("the graph has the topology's subtasks");
-            let execution = self.graph.get(index);
-            let is_finished = execution.phase() == Phase::Finished;
-            let address = execution.task_manager().filter(|_| !is_finished)?;
-            Some(ChannelPeer { attempt: execution.attempt()?, address })
-        };
-        Some(Box::new(if subtask.vertex.is_behind_exchange() {
-            let producers = self.topology.producers_of(subtask).into_iter().map(peer).collect();
-            ExchangeEnd::Consumer { credit: exchange.credit, producers }
-        } else {
-            let consumers = self.topology.consumers_of(subtask).into_iter().map(peer);
-            let consumers = consumers.map(|peer| peer.expect("a writer finishes after its readers"));
-            let (edge, unaligned) = (exchange.edge, exchange.unaligned);
-            ExchangeEnd::Producer { edge, consumers: consumers.collect(), unaligned }
-        }))
+    /// The channels into a task. Its peers are deployed together with it, or its producers had finished before.
+    fn consumer_end(&self, subtask: SubtaskId) -> Option<Box<ConsumerEnd>> {
+        let credit = self.topology.edge_into(subtask.vertex)?.credit;
+        let producers = self.topology.producers_of(subtask).into_iter().map(|peer| self.peer(peer)).collect();
+        Some(Box::new(ConsumerEnd { credit, producers }))
+    }
+
+    /// The channels out of a task. Whoever takes from a task finishes after it and restarts with it, so a consumer always
+    /// has an execution.
+    fn producer_end(&self, subtask: SubtaskId) -> Option<Box<ProducerEnd>> {
+        let JobEdge { kind: edge, unaligned, .. } = *self.topology.edge_out_of(subtask.vertex)?;
+        let consumers = self.topology.consumers_of(subtask).into_iter().map(|peer| self.peer(peer));
+        let consumers =
+            consumers.map(|peer| peer.expect("a consumer finishes after its producers")).collect();
+        Some(Box::new(ProducerEnd { edge, consumers, unaligned }))
+    }
+
+    /// The other end of a channel, unless it has finished.
+    fn peer(&self, peer: SubtaskId) -> Option<ChannelPeer> {
+        let index = self.graph.index_of(peer).expect("the graph has the topology's subtasks");
+        let execution = self.graph.get(index);
+        let is_finished = execution.phase() == Phase::Finished;
+        let address = execution.task_manager().filter(|_| !is_finished)?;
+        Some(ChannelPeer { attempt: execution.attempt()?, address })
     }
 
     fn vertex_config(&self, vertex: OperatorUid) -> &VertexConfig {
@@ -180,7 +185,9 @@ impl MainThread {
             final_checkpoint: self.config.checkpointing.is_some_and(|settings| settings.after_tasks_finish),
             sink: self.config.sink,
             coordinated: vertex.coordinated.map(|coordinated| coordinated.operator),
-            exchange: self.exchange_end(attempt.subtask_id()),
+            operators: self.topology.vertex(attempt.vertex).operators.clone(),
+            consumes: self.consumer_end(attempt.subtask_id()),
+            produces: self.producer_end(attempt.subtask_id()),
             restored,
             defects: self.config.defects,
         };

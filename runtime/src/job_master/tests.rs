@@ -53,6 +53,7 @@ fn config() -> JobConfig {
             files: None,
             coordinated: None,
             exchange: None,
+            topology: SinkTopologyConfig::CHAINED,
         }],
         checkpointing: Some(CheckpointConfig {
             interval_ns: 1_000_000,

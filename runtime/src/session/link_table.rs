@@ -85,6 +85,7 @@ const fn key(stream: Stream) -> u128 {
         Stream::HighAvailability => 10 << 112,
         Stream::Channel { from, to } => of(11, from) | (to.0 as u128) << 80,
         Stream::ChannelOpening(attempt) => of(12, attempt),
+        Stream::ChannelRequests { from, to } => of(13, from) | (to.0 as u128) << 80,
     }
 }
 
@@ -118,12 +119,13 @@ mod tests {
                 let attempt = ExecutionAttemptId { vertex, subtask, attempt };
                 streams.extend(kinds.map(|kind| kind(attempt)));
                 streams.extend(channels.map(|to| Stream::Channel { from: attempt, to }));
+                streams.extend(channels.map(|to| Stream::ChannelRequests { from: attempt, to }));
             }
         }
         let distinct: BTreeSet<Stream> = streams.iter().copied().collect();
         let keys: BTreeSet<u128> = streams.iter().map(|stream| key(*stream)).collect();
         assert_eq!(keys.len(), distinct.len());
-        assert_eq!(distinct.len(), 4 + 7 * 10);
+        assert_eq!(distinct.len(), 4 + 7 * 12);
     }
 
     #[test]

@@ -1,10 +1,14 @@
-//! The two ends of a task's chain. Without an exchange a task has a reader and a sink; an exchange gives the reader's task
-//! channels in place of the sink, and the sink's task channels in place of the reader.
+//! The two ends of a task's chain. Without an exchange a task has a reader and a sink. An exchange of records gives the
+//! reader's task channels in place of the sink, and the sink's task channels in place of the reader; one of committables
+//! parts the sink in the same way.
 
 use super::committer_operator::CommitterOperator;
 use super::sink_writer_operator::SinkWriterOperator;
 use super::source_operator::SourceOperator;
+use super::status::TaskStatus;
+use crate::actor::Outbox;
 use crate::exchange::{InputGate, RecordWriter};
+use crate::message::ChannelElement;
 
 /// Where a task's records come from.
 #[derive(Clone, Hash, Debug)]
@@ -15,20 +19,13 @@ pub(super) enum Head {
     Gate(InputGate),
 }
 
-/// Where they go.
+/// Where they go: the sink's operators that the task has, in their order, and the channels behind the last of them. A
+/// reader's task before an exchange of records has channels only.
 #[derive(Clone, Hash, Debug)]
-pub(super) enum Tail {
-    /// Writer and committer; with all that they hold they are far larger than channels.
-    Sink(Box<Sink>),
-    /// Channels.
-    Channels(RecordWriter),
-}
-
-/// The operators of a sink.
-#[derive(Clone, Hash, Debug)]
-pub(super) struct Sink {
-    pub(super) writer: SinkWriterOperator,
-    pub(super) committer: CommitterOperator,
+pub(super) struct Tail {
+    pub(super) writer: Option<Box<SinkWriterOperator>>,
+    pub(super) committer: Option<Box<CommitterOperator>>,
+    pub(super) channels: Option<RecordWriter>,
 }
 
 impl Head {
@@ -66,27 +63,45 @@ impl Head {
 }
 
 impl Tail {
-    /// The sink, in a task that has one.
-    pub(super) fn sink_mut(&mut self) -> &mut Sink {
-        match self {
-            Self::Sink(sink) => sink,
-            Self::Channels(_) => unreachable!("a task before an exchange has no sink"),
-        }
+    /// The writer, in a task that has one.
+    pub(super) fn writer_mut(&mut self) -> &mut SinkWriterOperator {
+        self.writer
+            .as_mut()
+            .expect("only a task with a writer takes records for one or waits for its requests")
+    }
+
+    /// The committer, in a task that has one.
+    pub(super) fn committer_mut(&mut self) -> &mut CommitterOperator {
+        self.committer.as_mut().expect("only a task with a committer commits")
     }
 
     /// Whether it takes records now.
     pub(super) fn is_available(&self) -> bool {
-        match self {
-            Self::Sink(sink) => sink.writer.is_available(),
-            Self::Channels(channels) => channels.is_available(),
+        self.writer.as_ref().is_none_or(|writer| writer.is_available())
+            && self.channels.as_ref().is_none_or(RecordWriter::is_available)
+    }
+
+    /// Whether everything that was put into channels is with somebody else; what a sink holds is a matter of checkpoints.
+    pub(super) fn is_taken(&self) -> bool {
+        self.channels.as_ref().is_none_or(RecordWriter::is_taken)
+    }
+
+    /// Sends a barrier or an end into the channels, if there are any.
+    pub(super) fn broadcast(&mut self, element: &ChannelElement, outbox: &mut Outbox) {
+        if let Some(channels) = &mut self.channels {
+            channels.broadcast(element, outbox);
         }
     }
 
-    /// Whether everything that was put into it is with somebody else; a sink's is a matter of checkpoints.
-    pub(super) fn is_taken(&self) -> bool {
-        match self {
-            Self::Sink(_) => true,
-            Self::Channels(channels) => channels.is_taken(),
-        }
+    /// What is owed to it, as the end of a sentence; `None` when nothing is.
+    pub(super) fn waiting_for(&self, status: TaskStatus) -> Option<String> {
+        let call = match status {
+            TaskStatus::Committing(_) | TaskStatus::Recommitting => {
+                self.committer.as_ref().and_then(|committer| committer.waiting_for())
+            }
+            _ => self.writer.as_ref().and_then(|writer| writer.waiting_for()),
+        };
+        let of_store = call.map(|what| format!("the store's reply to {what}"));
+        of_store.or_else(|| self.channels.as_ref().and_then(RecordWriter::waiting_for))
     }
 }

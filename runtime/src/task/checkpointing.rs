@@ -4,14 +4,15 @@
 //! trigger N ▶ BarrierHandled · writer flush, prepare_commit ┆ TransactionPrepared · committables to the committer
 //! · reader snapshot · writer snapshot · committer snapshot · acknowledgement       (┆ waits for the store)
 //! ```
-//! An exchange parts it: the reader's task sends the barrier on and takes its snapshot, the sink's begins when the barrier
-//! has come through every channel.
+//! An exchange parts it: the task before it sends the barrier on, behind what its writer handed over, and takes its
+//! snapshot; that behind it begins when the barrier has come through every channel.
 //!
 //! A trigger at or below the last one seen, or below an abort that overtook it, is ignored: triggers and notices
 //! travel in different streams.
 
 use super::Task;
-use super::chain::{Head, Sink, Tail};
+use super::chain::Head;
+use super::committable_collector::CommittableMessage;
 use super::overtaken::HeldSnapshot;
 use super::sink_writer_operator::PreparedMessages;
 use super::source_operator::StopMode;
@@ -23,9 +24,7 @@ use crate::defects::Defect;
 use crate::event::EventKind;
 use crate::exchange::{OvertakenBuffers, encode_channel_state};
 use crate::ids::{CheckpointId, TransactionName};
-use crate::message::{
-    CheckpointBarrier, ExchangeEnd, JobManagerMessage, Notice, Stream, TaskSnapshot, Timer,
-};
+use crate::message::{CheckpointBarrier, JobManagerMessage, Notice, Stream, TaskSnapshot, Timer};
 use std::sync::Arc;
 
 /// What a task remembers of checkpoints.
@@ -82,6 +81,11 @@ impl CheckpointProgress {
         }
     }
 
+    /// This savepoint ends the job: the barriers that the task sends say so.
+    pub(super) const fn stop_passes_on(&mut self, savepoint: CheckpointId, drain: bool) {
+        self.stop_triggered = Some((savepoint, drain));
+    }
+
     fn barrier_of(&self, checkpoint: CheckpointId, unaligned: bool) -> CheckpointBarrier {
         let stop = self.stop_triggered.filter(|(savepoint, _)| *savepoint == checkpoint);
         let stop = stop.map(|(_, drain)| drain);
@@ -134,7 +138,7 @@ impl Task {
         drain: bool,
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
-        self.progress.stop_triggered = Some((checkpoint, drain));
+        self.progress.stop_passes_on(checkpoint, drain);
         let Head::Source(source) = &mut self.head else {
             return self.trigger_checkpoint(checkpoint, outbox);
         };
@@ -170,21 +174,21 @@ impl Task {
         if self.input_ended {
             self.progress.first_after_end.get_or_insert(checkpoint);
         }
-        let sink = match &mut self.tail {
-            Tail::Sink(sink) => sink,
-            Tail::Channels(channels) => {
-                let exchange = self.descriptor.exchange.as_deref();
-                let unaligned = matches!(exchange, Some(ExchangeEnd::Producer { unaligned: true, .. }));
-                let barrier = self.progress.barrier_of(checkpoint, unaligned);
-                let overtaken = channels.send_barrier(barrier, outbox);
-                return self.snapshot(checkpoint, &overtaken, outbox);
-            }
-        };
-        if !sink.writer.prepare_snapshot_pre_barrier(checkpoint, &mut self.store, outbox) {
-            return self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox);
+        let Some(writer) = &mut self.tail.writer else { return self.pass_on(checkpoint, outbox) };
+        if !writer.prepare_snapshot_pre_barrier(checkpoint, &mut self.store, outbox) {
+            return self.pass_on(checkpoint, outbox);
         }
         self.status = TaskStatus::PreparingCheckpoint(checkpoint);
-        if sink.writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
+        if writer.is_idle() { self.prepared_checkpoint(checkpoint, outbox) } else { Ok(()) }
+    }
+
+    /// The pre-barrier part is over, or there is none: the barrier goes on, and the snapshot is taken.
+    fn pass_on(&mut self, checkpoint: CheckpointId, outbox: &mut Outbox) -> Result<(), TaskError> {
+        let unaligned = self.descriptor.produces.as_ref().is_some_and(|end| end.unaligned);
+        let barrier = self.progress.barrier_of(checkpoint, unaligned);
+        let channels = self.tail.channels.as_mut();
+        let overtaken = channels.map(|channels| channels.send_barrier(barrier, outbox));
+        self.snapshot(checkpoint, &overtaken.unwrap_or_default(), outbox)
     }
 
     pub(super) fn decline(&mut self, checkpoint: CheckpointId, why: &str, outbox: &mut Outbox) {
@@ -203,10 +207,10 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::PreparingCheckpoint(checkpoint));
-        let prepared = self.tail.sink_mut().writer.take_prepared();
+        let prepared = self.tail.writer_mut().take_prepared();
         self.status = TaskStatus::Running;
         self.hand_over(prepared, false, outbox)?;
-        self.snapshot(checkpoint, &OvertakenBuffers::new(), outbox)
+        self.pass_on(checkpoint, outbox)
     }
 
     /// Tells of a settled `prepare_commit` and hands its committables to the committer, summary first (FACT 59, 64).
@@ -226,8 +230,24 @@ impl Task {
             outbox.emit(EventKind::TransactionPrepared { transaction, records, end_of_input });
         }
         self.user_code.prepared(&records, outbox)?;
-        let committer = &mut self.tail.sink_mut().committer;
-        messages.into_iter().try_for_each(|message| committer.process(message))
+        self.collect(messages, outbox)
+    }
+
+    /// Committables reach what comes next in the chain: the committer, or the channels to others' committers.
+    pub(super) fn collect(
+        &mut self,
+        messages: Vec<CommittableMessage>,
+        outbox: &mut Outbox,
+    ) -> Result<(), TaskError> {
+        debug_assert!(!messages.is_empty(), "a summary comes also when nothing follows it");
+        match (&mut self.tail.committer, &mut self.tail.channels) {
+            (Some(committer), _) => messages.into_iter().try_for_each(|message| committer.process(message)),
+            (None, Some(channels)) => {
+                channels.emit_committables(messages, outbox);
+                Ok(())
+            }
+            (None, None) => unreachable!("a sink with committables has committers"),
+        }
     }
 
     /// The snapshots; those of a task before an exchange hold what its barrier overtook.
@@ -249,10 +269,11 @@ impl Task {
         if let Some(operator) = &self.coordinated {
             snapshot.coordinated = operator.snapshot_state();
         }
-        if let Tail::Sink(sink) = &mut self.tail {
-            let Sink { writer, committer } = sink.as_mut();
+        if let Some(writer) = &mut self.tail.writer {
             debug_assert!(writer.is_idle(), "nothing of the writer is under way at the barrier");
             snapshot.writer = writer.snapshot_state(checkpoint);
+        }
+        if let Some(committer) = &self.tail.committer {
             snapshot.committer = committer.snapshot_state();
         }
         self.add_channels(checkpoint, snapshot, outbox)
@@ -271,7 +292,7 @@ impl Task {
         let message = JobManagerMessage::AcknowledgeCheckpoint { attempt, checkpoint, snapshot };
         self.tell_job_manager(Stream::Acknowledgements(attempt), message, None, outbox);
         self.user_code.acknowledged(checkpoint, outbox)?;
-        if self.descriptor.defects.has(Defect::CommitBeforeComplete) && matches!(self.tail, Tail::Sink(_)) {
+        if self.descriptor.defects.has(Defect::CommitBeforeComplete) && self.tail.committer.is_some() {
             return self.commit(Some(checkpoint), None, outbox);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Completion notices, commits, and the store's answers.
 
 use super::Task;
-use super::chain::{Head, Sink, Tail};
+use super::chain::{Head, Tail};
 use super::checkpoint_committer::{CommitProgress, CommitTurn};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -27,7 +27,7 @@ impl Task {
         if let Head::Source(source) = &mut self.head {
             source.notify_checkpoint_complete(checkpoint);
         }
-        if matches!(self.tail, Tail::Channels(_)) {
+        if self.tail.committer.is_none() {
             self.finish_if_due(outbox);
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl Task {
     ) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::Running, "one commit at a time");
         self.status = TaskStatus::Committing(noticed);
-        let committer = &mut self.tail.sink_mut().committer;
+        let committer = self.tail.committer_mut();
         let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
         let progress = match up_to {
             Some(checkpoint) => committer.notify_checkpoint_complete(checkpoint, turn)?,
@@ -91,17 +91,17 @@ impl Task {
     /// The time that the writer asked for has come.
     pub(super) fn wake_writer(&mut self, outbox: &mut Outbox) {
         debug_assert_eq!(self.status, TaskStatus::Running, "a busy thread fires no timer");
-        self.tail.sink_mut().writer.on_processing_time(&mut self.store, outbox);
+        self.tail.writer_mut().on_processing_time(&mut self.store, outbox);
         self.set_writer_timer(outbox);
     }
 
     pub(super) fn set_writer_timer(&self, outbox: &mut Outbox) {
-        let Tail::Sink(sink) = &self.tail else { return };
+        let Some(writer) = &self.tail.writer else { return };
         let is_restored = self.progress.restored().is_some();
         if is_restored && self.descriptor.defects.has(Defect::BucketChecksEndAtRestart) {
             return;
         }
-        if let Some(after_ms) = sink.writer.wake_after_ms() {
+        if let Some(after_ms) = writer.wake_after_ms() {
             outbox.set_timer(Timer::WriterWake, after_ms * 1_000_000);
         }
     }
@@ -116,10 +116,9 @@ impl Task {
     }
 
     fn awaits(&self, call: CallId) -> bool {
-        match &self.tail {
-            Tail::Sink(sink) => sink.writer.awaits(call) || sink.committer.records_of(call).is_some(),
-            Tail::Channels(_) => false,
-        }
+        let Tail { writer, committer, .. } = &self.tail;
+        writer.as_ref().is_some_and(|writer| writer.awaits(call))
+            || committer.as_ref().is_some_and(|committer| committer.records_of(call).is_some())
     }
 
     fn store_answered(
@@ -129,13 +128,14 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert!(self.awaits(call), "the caller looked before");
-        let Sink { writer, committer } = self.tail.sink_mut();
-        if let Some(records) = committer.records_of(call) {
+        let committer = self.tail.committer.as_ref();
+        if let Some(records) = committer.and_then(|committer| committer.records_of(call)) {
             if matches!(answer, StoreAnswer::Done { .. }) {
                 self.user_code.committing(records, outbox)?;
             }
             return self.commit_answered(call, answer, outbox);
         }
+        let writer = self.tail.writer_mut();
         writer.answered(answer, &mut self.store, outbox)?;
         if !writer.is_idle() {
             return Ok(());
@@ -155,7 +155,7 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         debug_assert!(matches!(self.status, TaskStatus::Committing(_) | TaskStatus::Recommitting));
-        let committer = &mut self.tail.sink_mut().committer;
+        let committer = self.tail.committer_mut();
         let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
         match (committer.answered(call, answer, turn)?, self.status) {
             (CommitProgress::Waiting, _) => Ok(()),

@@ -3,15 +3,15 @@
 //! ```text
 //! EndOfInput · writer flush(true), prepare_commit ┆ TransactionPrepared · committables to the committer · END_OF_DATA
 //! ```
-//! in this order (FACTS 58-60); the job master hears of it last (┆ waits for the store). A task before an exchange has no
-//! writer: it sends the end of the data on, and finishes only once its consumers have taken everything.
+//! in this order (FACTS 58-60); the job master hears of it last (┆ waits for the store). A task before an exchange sends
+//! the end of the data on behind what its writer, if it has one, handed over, and finishes only once its consumers have
+//! taken everything.
 //!
 //! With checkpoints the last transaction waits for one that began after the end (FACT 60, 96); with the final
 //! checkpoint switched off it is prepared and never committed (FACT 97); without checkpoints it is committed at once
 //! (FACT 79, 98).
 
 use super::Task;
-use super::chain::Tail;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -25,38 +25,30 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Running);
         debug_assert!(!self.input_ended, "the input ends once");
         outbox.emit(EventKind::EndOfInput);
-        let sink = match &mut self.tail {
-            Tail::Sink(sink) => sink,
-            Tail::Channels(channels) => {
-                channels.broadcast(&ChannelElement::EndOfData { drain: true }, outbox);
-                self.input_ended = true;
-                return self.data_ended(outbox);
-            }
-        };
-        sink.writer.end_input(&mut self.store, outbox);
+        let Some(writer) = &mut self.tail.writer else { return self.data_ended(outbox) };
+        writer.end_input(&mut self.store, outbox);
         self.status = TaskStatus::PreparingEndOfInput;
-        if sink.writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
+        if writer.is_idle() { self.prepared_end_of_input(outbox) } else { Ok(()) }
     }
 
     /// The last `prepare_commit` is settled.
     pub(super) fn prepared_end_of_input(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
         debug_assert_eq!(self.status, TaskStatus::PreparingEndOfInput);
-        let prepared = self.tail.sink_mut().writer.take_prepared();
+        let prepared = self.tail.writer_mut().take_prepared();
         self.status = TaskStatus::Running;
-        self.input_ended = true;
         self.hand_over(prepared, true, outbox)?;
         self.data_ended(outbox)
     }
 
-    /// The task has done what it does at the end of its data: the job master hears of it.
+    /// The task has done what it does at the end of its data: who comes behind it and the job master hear of it.
     fn data_ended(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
-        debug_assert!(self.input_ended && self.status == TaskStatus::Running);
+        debug_assert!(!self.input_ended && self.status == TaskStatus::Running);
+        self.input_ended = true;
+        self.tail.broadcast(&ChannelElement::EndOfData { drain: true }, outbox);
         let attempt = self.descriptor.attempt;
         let message = JobManagerMessage::EndOfData { attempt };
         self.tell_job_manager(Stream::SubtaskEvents(attempt), message, None, outbox);
-        if let Tail::Sink(sink) = &self.tail
-            && sink.committer.commits_at_end()
-        {
+        if self.tail.committer.as_ref().is_some_and(|committer| committer.commits_at_end()) {
             return self.commit(None, None, outbox);
         }
         // A drain: what was flushed goes into the savepoint that ends the job.
@@ -78,9 +70,7 @@ impl Task {
             None => self.input_ended && (covered || !waits_for_checkpoint),
         };
         if is_done && self.head.has_ended() && self.tail.is_taken() && !self.owes_reading() {
-            if let Tail::Channels(channels) = &mut self.tail {
-                channels.broadcast(&ChannelElement::EndOfPartition, outbox);
-            }
+            self.tail.broadcast(&ChannelElement::EndOfPartition, outbox);
             tracing::debug!(attempt = %self.descriptor.attempt, "task finished");
             self.tell_state(ExecutionState::Finished, outbox);
             self.end(ExecutionState::Finished, None, outbox);

@@ -4,11 +4,13 @@
 //! INITIALIZING · committer created, commits again ┆ writer created, opens ┆ state restored · splits · registration
 //! · reader started · RUNNING          (┆ waits for the store)
 //! ```
-//! A task before an exchange has no committer and no writer; one behind it asks its producers to open their channels
-//! where the other registers its reader and starts it.
+//! Each task does its part of it. One before an exchange of records has no committer and no writer; one behind an exchange
+//! asks its producers to open their channels where the other registers its reader and starts it. Where an exchange parts
+//! committers from their writers, nothing says which of them comes first: what others' committers hold, a writer knows from
+//! its deployment.
 
 use super::Task;
-use super::chain::{Head, Sink, Tail};
+use super::chain::Head;
 use super::checkpoint_committer::{CommitProgress, CommitTurn};
 use super::status::TaskStatus;
 use super::task_error::TaskError;
@@ -24,33 +26,25 @@ impl Task {
         debug_assert_eq!(self.status, TaskStatus::Created, "a task initialises once");
         tracing::debug!(attempt = %self.descriptor.attempt, "task initialising");
         self.tell_state(ExecutionState::Initializing, outbox);
-        let Tail::Sink(sink) = &mut self.tail else {
-            self.status = TaskStatus::OpeningWriter;
-            return self.start(outbox);
-        };
-        let committer = &mut sink.committer;
+        if let Some(state) = &self.descriptor.restored {
+            self.progress.kept_transactions.clone_from(&state.held_elsewhere);
+        }
+        let Some(committer) = &mut self.tail.committer else { return self.open_writer(outbox) };
         self.status = TaskStatus::Recommitting;
         let restored = self.progress.restored();
         outbox.emit(EventKind::CommitterCreated { restored });
         if let Some(state) = &self.descriptor.restored {
             committer.restore(&state.snapshot.committer)?;
         }
-        self.progress.kept_transactions = committer.transactions();
-        if let Some(state) = &self.descriptor.restored {
-            self.progress.kept_transactions.extend(state.held_elsewhere.iter().copied());
-        }
+        self.progress.kept_transactions.extend(committer.transactions());
         if self.descriptor.defects.has(Defect::RestoredNotRecommitted) {
             committer.drop_restored();
         }
-        match restored {
-            None => self.open_writer(outbox),
-            Some(checkpoint) => {
-                let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
-                match committer.recommit(checkpoint, turn)? {
-                    CommitProgress::Settled => self.recommitted(outbox),
-                    CommitProgress::Waiting => Ok(()),
-                }
-            }
+        let Some(checkpoint) = restored else { return self.open_writer(outbox) };
+        let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
+        match committer.recommit(checkpoint, turn)? {
+            CommitProgress::Settled => self.recommitted(outbox),
+            CommitProgress::Waiting => Ok(()),
         }
     }
 
@@ -63,9 +57,11 @@ impl Task {
     }
 
     fn open_writer(&mut self, outbox: &mut Outbox) -> Result<(), TaskError> {
-        let Sink { writer, committer } = self.tail.sink_mut();
-        debug_assert!(committer.waiting_for().is_none(), "the committer comes before the writer (FACT 63)");
+        let committer = self.tail.committer.as_ref();
+        let is_settled = committer.is_none_or(|committer| committer.waiting_for().is_none());
+        debug_assert!(is_settled, "the committer comes before the writer (FACT 63)");
         self.status = TaskStatus::OpeningWriter;
+        let Some(writer) = &mut self.tail.writer else { return self.start(outbox) };
         outbox.emit(EventKind::WriterCreated { restored: self.progress.restored() });
         let keep = std::mem::take(&mut self.progress.kept_transactions);
         if let Some(state) = &self.descriptor.restored {

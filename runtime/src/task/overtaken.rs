@@ -2,7 +2,7 @@
 //! whole at the last, and one acknowledgement carries both.
 
 use super::Task;
-use super::chain::{Head, Tail};
+use super::chain::Head;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::defects::Defect;
@@ -26,7 +26,7 @@ impl Task {
         outbox: &mut Outbox,
     ) -> Result<(), TaskError> {
         if let Head::Gate(gate) = &mut self.head {
-            debug_assert!(snapshot.channels.is_empty(), "a task has an exchange on one side");
+            debug_assert!(snapshot.channels.is_empty(), "a task has an exchange of records on one side");
             let Some(captured) = gate.take_captured(checkpoint) else {
                 debug_assert!(self.progress.held_snapshot.is_none(), "a newer checkpoint gives the older up");
                 self.progress.held_snapshot = Some(HeldSnapshot { checkpoint, snapshot });
@@ -62,10 +62,10 @@ impl Task {
         if buffers.is_empty() || self.descriptor.defects.has(Defect::OvertakenBuffersNotRestored) {
             return Ok(());
         }
-        match (&mut self.head, &mut self.tail) {
+        match (&mut self.head, &mut self.tail.channels) {
             (Head::Gate(gate), _) => gate.restore(buffers),
-            (Head::Source(_), Tail::Channels(channels)) => channels.restore(buffers),
-            (Head::Source(_), Tail::Sink(_)) => debug_assert!(false, "a whole chain has no channels"),
+            (Head::Source(_), Some(channels)) => channels.restore(buffers),
+            (Head::Source(_), None) => debug_assert!(false, "a whole chain has no channels"),
         }
         Ok(())
     }

@@ -34,9 +34,7 @@ impl Task {
             DataInputStatus::Stopped | DataInputStatus::EndOfInput => {
                 debug_assert!(self.progress.stop.is_some(), "{status:?}: an ended source is not polled");
                 self.progress.stopped_reading = true;
-                if let Tail::Channels(channels) = &mut self.tail {
-                    channels.broadcast(&ChannelElement::EndOfData { drain: false }, outbox);
-                }
+                self.tail.broadcast(&ChannelElement::EndOfData { drain: false }, outbox);
                 Ok(())
             }
         }
@@ -54,15 +52,12 @@ impl Task {
             let (split, start) = (first.split, first.offset);
             let range = OffsetRange { split, start, end: start + records.len() as u64 };
             outbox.emit(EventKind::RecordsEmitted { range });
-            match &mut self.tail {
-                Tail::Sink(sink) => {
-                    self.map.process(records, Some(sink.writer.transaction()), outbox);
-                    sink.writer.write(records, &mut self.store, outbox)?;
-                }
-                Tail::Channels(channels) => {
-                    self.map.process(records, None, outbox);
-                    channels.emit(records, outbox);
-                }
+            let Tail { writer, channels, .. } = &mut self.tail;
+            self.map.process(records, writer.as_ref().map(|writer| writer.transaction()), outbox);
+            match (writer, channels) {
+                (Some(writer), _) => writer.write(records, &mut self.store, outbox)?,
+                (None, Some(channels)) => channels.emit(records, outbox),
+                (None, None) => unreachable!("records go to a writer or into channels"),
             }
         }
         match cut {

@@ -8,7 +8,7 @@ use super::user_code::UserCode;
 use crate::actor::Outbox;
 use crate::event::EventKind;
 use crate::exchange::{BarrierVerdict, GateEvent, InputGate};
-use crate::message::CheckpointBarrier;
+use crate::message::{ChannelElement, CheckpointBarrier};
 use crate::records::{Record, RecordRanges};
 
 impl Task {
@@ -18,10 +18,14 @@ impl Task {
         match self.gate_mut().poll(outbox) {
             GateEvent::Nothing => Ok(()),
             GateEvent::Records(records) => self.write_received(records, outbox),
+            GateEvent::Committables(messages) => self.collect(messages, outbox),
             GateEvent::Barrier(verdict) => self.pass_barrier(verdict, outbox),
             GateEvent::EndOfData { drain: true } => self.end_input(outbox),
             // Stopped where it stands: nothing is flushed, and its savepoint ends the task.
-            GateEvent::EndOfData { drain: false } => Ok(()),
+            GateEvent::EndOfData { drain: false } => {
+                self.tail.broadcast(&ChannelElement::EndOfData { drain: false }, outbox);
+                Ok(())
+            }
             GateEvent::EndOfInput => {
                 self.finish_if_due(outbox);
                 Ok(())
@@ -42,14 +46,14 @@ impl Task {
         if let Some((count, _)) = cut {
             records.truncate(count);
         }
-        let sink = self.tail.sink_mut();
-        let transaction = sink.writer.transaction();
+        let writer = self.tail.writer_mut();
+        let transaction = writer.transaction();
         let ranges: RecordRanges = records.iter().collect();
         debug_assert_eq!(ranges.len(), records.len() as u64, "a buffer holds each record once");
         for range in ranges.ranges() {
             outbox.emit(EventKind::RecordsWritten { transaction, range: *range });
         }
-        sink.writer.write(&mut records, &mut self.store, outbox)?;
+        writer.write(&mut records, &mut self.store, outbox)?;
         match cut {
             Some((_, failure)) => Err(UserCode::throw(failure, outbox)),
             None => Ok(()),
@@ -69,8 +73,11 @@ impl Task {
         }
         if let Some(CheckpointBarrier { checkpoint, stop, .. }) = verdict.begins {
             self.progress.triggered(checkpoint);
-            if stop.is_some() && !self.input_ended {
-                self.progress.stop = Some(checkpoint);
+            if let Some(drain) = stop {
+                self.progress.stop_passes_on(checkpoint, drain);
+                if !self.input_ended {
+                    self.progress.stop = Some(checkpoint);
+                }
             }
             self.begin_checkpoint(checkpoint, outbox)?;
         }

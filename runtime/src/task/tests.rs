@@ -9,3 +9,4 @@ mod failures;
 mod harness;
 mod life;
 mod stops;
+mod topologies;

@@ -24,14 +24,17 @@ pub struct UserCode {
 
 impl UserCode {
     /// Armed only in the attempts below the bound, and only with what fails in this part of the chain: before an
-    /// exchange there is no writer, behind it no reader and no user function.
+    /// exchange there is no writer or no committer, behind it no reader and no user function.
     #[must_use]
     pub(super) fn new(config: &TaskConfig, execution: ExecutionAttemptId, head: &Head, tail: &Tail) -> Self {
         let attempt = execution.attempt.0;
         let has_reader = matches!(head, Head::Source(_));
-        let has_writer = matches!(tail, Tail::Sink(_));
         let armed = config.user_failure.filter(|failure| {
-            let is_here = if failure.moment == FailureMoment::Read { has_reader } else { has_writer };
+            let is_here = match failure.moment {
+                FailureMoment::Read => has_reader,
+                FailureMoment::Committing => tail.committer.is_some(),
+                _ => tail.writer.is_some(),
+            };
             attempt < failure.attempts_below && is_here
         });
         let checkpoint =

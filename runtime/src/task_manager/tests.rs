@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::{EventTime, ReaderKind, SinkKind, TaskConfig};
 use crate::defects::DefectSet;
+use crate::topology::OperatorKind;
 
 const HEARTBEAT: HeartbeatConfig = HeartbeatConfig { interval_ns: 10, timeout_ns: 50 };
 
@@ -44,7 +45,9 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
         final_checkpoint: true,
         sink: SinkKind::Append,
         coordinated: None,
-        exchange: None,
+        operators: OperatorKind::CHAIN.to_vec(),
+        consumes: None,
+        produces: None,
         restored: None,
         defects: DefectSet::NONE,
     }))

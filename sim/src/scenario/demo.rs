@@ -212,6 +212,7 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             credit: 2,
             unaligned: options.unaligned,
         }),
+        topology: SinkTopologyConfig::CHAINED,
     }
 }
 

@@ -8,7 +8,7 @@ use super::weaker_modes::weaken;
 use super::{Ending, FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Resubmission, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
 use input::draw_input;
-use sink::draw_sink;
+use sink::{draw_sink, draw_topology};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
 use splitrace_runtime::event::Window;
@@ -173,6 +173,9 @@ pub(super) enum Property {
     ChunkBytes,
     FileQueue,
     LogPartitions,
+    Committers,
+    CommittersParallelism,
+    CommittersCredit,
 }
 
 impl Scenario {
@@ -237,8 +240,10 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
     let vertices: Vec<VertexConfig> =
         (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
     let mut vertices = draw_alignment(drawer, vertices);
+    let topology = draw_topology(drawer);
     for vertex in &mut vertices {
         vertex.exchange = exchanges.then(|| draw_exchange(drawer, vertex.parallelism));
+        vertex.topology = topology;
     }
     let unaligned = vertices.iter().any(VertexConfig::has_unaligned_exchange);
     let concurrent_max = 1 + drawer.below(Property::Concurrent, 3) as u32;
@@ -419,6 +424,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             event_count: drawer.within(Property::EventCount, 3, 30) as u32,
         }),
         exchange: None,
+        topology: SinkTopologyConfig::CHAINED,
     }
 }
 

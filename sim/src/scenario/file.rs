@@ -218,8 +218,8 @@ impl Scenario {
             );
         }
         let changes = |vertex: &&VertexConfig| {
-            let writers = vertex.exchange.map_or(vertex.parallelism, |exchange| exchange.parallelism);
-            [vertex.parallelism, writers] != [resubmission.parallelism; 2]
+            let now = [vertex.parallelism, vertex.writers(), vertex.committers()];
+            now != [resubmission.parallelism; 3]
         };
         if self.job.vertices.iter().filter(changes).any(VertexConfig::has_unaligned_exchange) {
             return wrong("buffers that unaligned barriers overtook cannot be dealt to other subtasks");
@@ -329,6 +329,12 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
             let message = "a forward edge connects as many subtasks as there are readers";
             return wrong("job.vertices.exchange.parallelism", message);
         }
+    }
+    if let Some(committers) = vertex.topology.committers
+        && (!(1..=64).contains(&committers.parallelism) || !(1..=1_000).contains(&committers.credit))
+    {
+        let message = "parallelism lies between 1 and 64, and credit between 1 and 1000";
+        return wrong("job.vertices.topology.committers", message);
     }
     if vertex.task.write_buffer_records == 0 {
         return wrong("job.vertices.task.write_buffer_records", "it is at least 1");
@@ -553,6 +559,20 @@ mod tests {
         );
         assert_eq!(exchange(EdgeKind::Forward, 2, 1), "accepted");
         assert_eq!(exchange(EdgeKind::Hash, 3, 1), "accepted");
+    }
+
+    #[test]
+    fn committers_have_subtasks_and_credit() {
+        use splitrace_runtime::config::CommittersConfig;
+        let committers = |parallelism, credit| {
+            refused(|scenario| {
+                scenario.job.vertices[0].topology.committers = Some(CommittersConfig { parallelism, credit });
+            })
+        };
+        for wrong in [committers(0, 1), committers(65, 1), committers(1, 0)] {
+            assert!(wrong.starts_with("job.vertices[0].topology.committers: parallelism lies"), "{wrong}");
+        }
+        assert_eq!(committers(3, 1), "accepted");
     }
 
     #[test]

@@ -124,6 +124,9 @@ impl World {
             if let Some(exchange) = &mut vertex.exchange {
                 exchange.parallelism = resubmission.parallelism;
             }
+            if let Some(committers) = &mut vertex.topology.committers {
+                committers.parallelism = resubmission.parallelism;
+            }
         }
         self.job = Arc::new(job);
         let checkpoint = self.high_availability.submit(Arc::clone(&self.job), resubmission.older_by);

@@ -5,8 +5,8 @@ use super::state_folder::JobKey;
 use splitrace_runtime::config::{
     AssignmentPolicy, CheckpointConfig, EnumeratorScript, EventTime, FetcherConfig, FetcherThreading,
     FileReaderConfig, FileSinkConfig, FileSourceConfig, HeartbeatConfig, JobConfig, LineContent,
-    NANOS_PER_MILLI, ReaderKind, RegionScope, RestartConfig, SinkKind, SourceConfig, TaskConfig,
-    VertexConfig,
+    NANOS_PER_MILLI, ReaderKind, RegionScope, RestartConfig, SinkKind, SinkTopologyConfig, SourceConfig,
+    TaskConfig, VertexConfig,
 };
 use splitrace_runtime::connectors::file_sink::Format;
 use splitrace_runtime::connectors::file_source::RecordFormat;
@@ -64,6 +64,7 @@ pub(super) fn config(job: &Job) -> JobConfig {
         task: task(&job.sink),
         coordinated: None,
         exchange: None,
+        topology: SinkTopologyConfig::CHAINED,
     };
     JobConfig {
         job: JobId(1),

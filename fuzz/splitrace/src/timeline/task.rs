@@ -5,6 +5,7 @@ use splitrace_runtime::config::FailureMoment;
 use splitrace_runtime::event::{CommitOutcome, EventKind};
 use splitrace_runtime::ids::{ExecutionAttemptId, FetcherNumber};
 use splitrace_runtime::records::RecordRanges;
+use splitrace_runtime::topology::OperatorKind;
 
 /// The row of an event that a fetcher's thread emitted.
 pub(super) fn fetcher_row(
@@ -47,9 +48,11 @@ pub(super) fn task_row(
         };
         return Line::new(label, threads.of(attempt.vertex), text, Weight::Turn);
     }
-    if matches!(kind, EventKind::EndOfInput) && threads.is_cut(attempt.vertex) {
+    if matches!(kind, EventKind::EndOfInput)
+        && let Some(label) = end_without_writer(threads.operators(attempt.vertex))
+    {
         let text = format!("{} has read everything", subtask_name(attempt.subtask));
-        return Line::new(Label::Reader, threads.of(attempt.vertex), text, Weight::Step);
+        return Line::new(label, threads.of(attempt.vertex), text, Weight::Step);
     }
     let (label, said, weight) = reader_says(kind, pull)
         .or_else(|| writer_says(kind))
@@ -57,6 +60,15 @@ pub(super) fn task_row(
         .or_else(|| task_says(kind))?;
     let text = format!("{} {said}", subtask_name(attempt.subtask));
     Line::new(label, threads.of(attempt.vertex), text, weight)
+}
+
+/// Whose input ends in a chain without a writer, which would be flushed.
+fn end_without_writer(operators: &[OperatorKind]) -> Option<Label> {
+    match operators.first()? {
+        _ if operators.contains(&OperatorKind::Writer) => None,
+        OperatorKind::Source => Some(Label::Reader),
+        _ => Some(Label::Commit),
+    }
 }
 
 type Said = Option<(Label, String, Weight)>;

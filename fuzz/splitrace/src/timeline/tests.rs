@@ -1,14 +1,19 @@
 //! Each test renders hand-made events: the run is not needed to know what a row says.
 
 use super::*;
-use splitrace_runtime::config::FailureMoment;
+use splitrace_runtime::config::{CommittersConfig, EdgeKind, ExchangeConfig, FailureMoment};
 use splitrace_runtime::event::{CommitOutcome, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::JobResult;
 use splitrace_runtime::records::{OffsetRange, RecordRanges};
+use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
+
+fn job() -> JobConfig {
+    Scenario::demo(DemoMode::Normal, DemoOptions::of(DemoMode::Normal)).job
+}
 
 fn rows(pull: bool) -> Rows {
-    let threads = ThreadNames { cut: Vec::new() };
+    let threads = ThreadNames::new(&job());
     let pulling = if pull { vec![OperatorUid(0)] } else { Vec::new() };
     Rows { pulling, discovering: Vec::new(), threads }
 }
@@ -166,10 +171,18 @@ fn a_kind_that_only_checkers_read_has_no_row() {
 #[test]
 fn an_exchange_cuts_the_name_of_a_thread_in_two() {
     let source = OperatorUid(0);
-    let whole = ThreadNames { cut: Vec::new() };
-    let cut = ThreadNames { cut: vec![source] };
-    assert_eq!(whole.of(source), "Source: range-source -> Map -> Sink: Wri");
-    assert_eq!(whole.of(OperatorUid(3)), "Source: range-source-3 -> Map -> Sink: W");
+    let mut job = job();
+    assert_eq!(ThreadNames::new(&job).of(source), "Source: range-source -> Map -> Sink: Wri");
+    job.vertices[0].operator = OperatorUid(3);
+    assert_eq!(ThreadNames::new(&job).of(OperatorUid(3)), "Source: range-source-3 -> Map -> Sink-3:");
+    job.vertices[0].operator = source;
+    job.vertices[0].exchange =
+        Some(ExchangeConfig { edge: EdgeKind::Rebalance, parallelism: 2, credit: 1, unaligned: false });
+    let cut = ThreadNames::new(&job);
     assert_eq!(cut.of(source), "Source: range-source -> Map");
     assert_eq!(cut.of(source.behind_exchange()), "Sink: Writer -> Sink: Committer");
+    job.vertices[0].topology.committers = Some(CommittersConfig { parallelism: 1, credit: 1 });
+    let cut = ThreadNames::new(&job);
+    assert_eq!(cut.of(source.behind_exchange()), "Sink: Writer");
+    assert_eq!(cut.of(source.sink_stage(SinkStage::Committers)), "Sink: Committer");
 }

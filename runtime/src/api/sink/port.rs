@@ -22,7 +22,7 @@ pub struct CommittablePayload {
 }
 
 /// A committable with the records that its commit makes visible.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct PreparedCommittable {
     /// The committable.
     pub payload: CommittablePayload,

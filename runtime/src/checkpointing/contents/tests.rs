@@ -62,6 +62,7 @@ fn config() -> JobConfig {
             files: None,
             coordinated,
             exchange: None,
+            topology: SinkTopologyConfig::CHAINED,
         }],
         checkpointing: None,
         restart: RestartConfig::FixedDelay { delay_ns: 1, attempts_max: 1 },
@@ -130,7 +131,7 @@ fn everything_is_found_where_it_is_held() {
     assert_eq!(contents.enumerators, [position(2, 80), position(3, 120)]);
     assert_eq!(contents.readers, [(subtask(0), position(0, 7))]);
     let name = TransactionName::new(subtask(0), CheckpointId(3));
-    assert_eq!(contents.committables, [(name, RecordRanges::new())]);
+    assert_eq!(contents.committables, [(subtask(0), name, RecordRanges::new())]);
     assert_eq!(contents.writers, [(subtask(0), name, ranges(5, 7))]);
     assert_eq!(contents.channels, [(subtask(0), ranges(9, 10))]);
     assert_eq!(contents.finished, [subtask(1)]);

@@ -2,12 +2,13 @@
 
 use crate::api::sink::PreparedCommittable;
 use crate::ids::{CheckpointId, SubtaskIndex};
+use serde::{Deserialize, Serialize};
 
 /// The number that stands for the end of the input, above that of every checkpoint: Flink's `CommittableMessage.EOI`.
 pub const END_OF_INPUT: CheckpointId = CheckpointId(i64::MAX as u64);
 
 /// What the writer tells before the committables of a checkpoint, also when there are none (FACT 59).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CommittableSummary {
     /// The subtask that announces.
     pub subtask: SubtaskIndex,
@@ -22,7 +23,7 @@ pub struct CommittableSummary {
 }
 
 /// A committable with where it comes from.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CommittableWithLineage {
     /// The committable.
     pub committable: PreparedCommittable,
@@ -33,7 +34,7 @@ pub struct CommittableWithLineage {
 }
 
 /// From the writer to the committer.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum CommittableMessage {
     /// Comes first.
     Summary(CommittableSummary),
@@ -48,6 +49,15 @@ impl CommittableMessage {
         match self {
             Self::Summary(summary) => summary.checkpoint,
             Self::Committable(committable) => committable.checkpoint,
+        }
+    }
+
+    /// The subtask that sends it: a summary and the committables that it announces have the same.
+    #[must_use]
+    pub const fn subtask(&self) -> SubtaskIndex {
+        match self {
+            Self::Summary(summary) => summary.subtask,
+            Self::Committable(committable) => committable.subtask,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::ids::*;
 use crate::message::*;
 use crate::records::{Record, SplitPosition};
 use crate::task::Task;
+use crate::topology::OperatorKind;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -132,7 +133,9 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
         final_checkpoint: true,
         sink,
         coordinated: None,
-        exchange: None,
+        operators: OperatorKind::CHAIN.to_vec(),
+        consumes: None,
+        produces: None,
         restored: None,
         defects: DefectSet::NONE,
     }

@@ -1,8 +1,10 @@
-//! What kind of sink a drawn job has.
+//! What kind of sink a drawn job has, and how its operators are spread.
 
 use super::{Drawer, Property};
 use crate::choices::Choices;
-use splitrace_runtime::config::{FileSinkConfig, LineContent, LogSinkConfig, SinkKind};
+use splitrace_runtime::config::{
+    CommittersConfig, FileSinkConfig, LineContent, LogSinkConfig, SinkKind, SinkTopologyConfig,
+};
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
 /// Half of the jobs have one of the two-phase sinks, one in five writes files, and of each other kind of sink there is one
@@ -24,6 +26,19 @@ fn draw_log<C: Choices>(drawer: &mut Drawer<C>) -> LogSinkConfig {
         partitions: drawer.within(Property::LogPartitions, 1, 4) as u32,
         ..LogSinkConfig::DEFAULT
     }
+}
+
+/// Jobs in a hundred whose committers are a vertex of their own.
+const COMMITTERS_PERCENT: u64 = 15;
+
+/// Over which vertices the operators of the sinks are spread: mostly writer and committer are one chain.
+pub(super) fn draw_topology<C: Choices>(drawer: &mut Drawer<C>) -> SinkTopologyConfig {
+    let are_apart = drawer.percent(Property::Committers, COMMITTERS_PERCENT);
+    let committers = CommittersConfig {
+        parallelism: drawer.within(Property::CommittersParallelism, 1, 3) as u32,
+        credit: drawer.within(Property::CommittersCredit, 1, 3) as u32,
+    };
+    SinkTopologyConfig { committers: are_apart.then_some(committers) }
 }
 
 /// Files so small and so short-lived that a run closes many of them, by each of the reasons that there are.

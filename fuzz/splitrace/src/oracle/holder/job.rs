@@ -2,7 +2,7 @@
 
 use splitrace_runtime::config::{
     AssignmentPolicy, CheckpointConfig, EnumeratorScript, EventTime, HeartbeatConfig, JobConfig, ReaderKind,
-    RegionScope, RestartConfig, SinkKind, SourceConfig, TaskConfig, VertexConfig,
+    RegionScope, RestartConfig, SinkKind, SinkTopologyConfig, SourceConfig, TaskConfig, VertexConfig,
 };
 use splitrace_runtime::defects::Profile;
 use splitrace_runtime::ids::{
@@ -52,6 +52,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
             files: None,
             coordinated: None,
             exchange: None,
+            topology: SinkTopologyConfig::CHAINED,
         }],
         checkpointing: checkpointing.then_some(CheckpointConfig {
             interval_ns: SECOND_NS,
