@@ -13,6 +13,7 @@ use crate::promise::Level;
 use crate::table::Table;
 use crate::transaction_names::TransactionNames;
 use crate::violation::{Subject, Violation};
+use splitrace_runtime::config::VertexConfig;
 use splitrace_runtime::event::{CommitOutcome, Event, EventKind, Header};
 use splitrace_runtime::ids::*;
 use splitrace_runtime::message::{ExecutionState, JobResult};
@@ -183,7 +184,8 @@ impl NoLoss {
 
 /// The sources that know all their splits from the start tell of all of them at once, so nothing can be missing there.
 fn splits_to_discover(setup: &RunSetup) -> Vec<(OperatorUid, u32)> {
-    let discovering = setup.config.vertices.iter().filter(|vertex| vertex.source.discovery.is_some());
+    let discovers = |vertex: &&VertexConfig| vertex.source.discovery.is_some() || vertex.log.is_some();
+    let discovering = setup.config.vertices.iter().filter(discovers);
     discovering.map(|vertex| (vertex.operator, vertex.source.split_count)).collect()
 }
 

@@ -72,19 +72,11 @@ const EXPIRED: &str = "what is open for longer than its time-out the log itself 
 const ORPHANS: &str = "a data file that no snapshot names is the table's own maintenance to remove";
 const TAIL: &str = "what no periodic checkpoint covered stays uncommitted at the end (FACT 97)";
 
-/// Whether what a checkpoint holds may be gone before its commit comes, by nobody's fault.
-const fn may_expire(sink: SinkKind) -> bool {
-    match sink {
-        SinkKind::Log(log) => log.may_expire(),
-        _ => false,
-    }
-}
-
 impl Promise {
     /// The promise that follows from `input`.
     #[must_use]
     pub const fn new(input: PromiseInput) -> Self {
-        Self { input, may_fail: input.failover_possible || may_expire(input.sink), may_be_cancelled: false }
+        Self { input, may_fail: input.failover_possible, may_be_cancelled: false }
     }
 
     /// How far `code` is promised.
@@ -214,7 +206,11 @@ mod tests {
                 input.sink.name(),
                 if input.after_tasks_finish { "final-checkpoint" } else { "no-final-checkpoint" },
                 if input.restores_older { " older-checkpoint" } else { "" },
-                if may_expire(input.sink) { " short-time-out" } else { "" },
+                if matches!(input.sink, SinkKind::Log(log) if log.may_expire()) {
+                    " short-time-out"
+                } else {
+                    ""
+                },
             )
             .unwrap();
             for (code, level) in promise.levels() {

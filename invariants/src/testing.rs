@@ -257,6 +257,7 @@ pub fn setup_with(checkpointing: Option<CheckpointConfig>, failover_possible: bo
         source,
         task,
         files: None,
+        log: None,
         coordinated: None,
         exchange: None,
         topology: SinkTopologyConfig::CHAINED,

@@ -5,7 +5,7 @@
 //! when a turn comes, and performs the outputs in order. A crash or an exception may cut them anywhere: the first k
 //! happen, the rest never. An event is attached to the effect that it reports, so a cut cannot part them.
 
-use crate::api::file_io::FileOperation;
+use crate::api::input_io::InputOperation;
 use crate::event::EventKind;
 use crate::ids::*;
 use crate::message::*;
@@ -59,9 +59,9 @@ pub enum Effect {
     StartFetcher(FetcherNumber),
     /// Fetcher: its thread is over.
     EndFetcher,
-    /// Fetcher, or a coordinator's worker: carry this out on the files that the source reads. The answer goes to that very
+    /// Fetcher, or a coordinator's worker: carry this out on what the source reads. The answer goes to that very
     /// thread, which waits for it as for a system call: it is no mail, and no other thread of the role waits with it.
-    AskFile(FileOperation),
+    AskInput(InputOperation),
     /// Main thread: this leader's term is over. The host replaces the main thread and the coordinators of the process
     /// by new ones, which ask for the lease again.
     EndTerm,

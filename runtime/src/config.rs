@@ -8,6 +8,7 @@ mod exchange;
 mod file_sink;
 mod files;
 mod log_sink;
+mod log_source;
 mod restart;
 mod script;
 mod sink_topology;
@@ -18,6 +19,7 @@ pub use exchange::{EdgeKind, ExchangeConfig};
 pub use file_sink::{FileSinkConfig, LineContent};
 pub use files::{FileReaderConfig, FileSourceConfig};
 pub use log_sink::LogSinkConfig;
+pub use log_source::{LogReaderConfig, LogSourceConfig, StartPosition, UpstreamConfig};
 pub use restart::RestartConfig;
 pub use script::{
     CheckpointFailure, CheckpointMoment, CommitRefusal, CommitScript, EnumeratorFailure, EnumeratorScript,
@@ -152,6 +154,9 @@ pub struct VertexConfig {
     /// It reads files, and no numbers: then `source` only says whether it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileSourceConfig>,
+    /// It reads a log, and no numbers: then `source` says whether it ends, and its splits are the partitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogSourceConfig>,
     /// What each task does.
     pub task: TaskConfig,
     /// A second coordinated operator in the chain that is no source: its coordinator sends numbered events, its
@@ -187,7 +192,7 @@ impl VertexConfig {
     /// Whether a worker looks for its splits, beside its coordinator.
     #[must_use]
     pub const fn discovers_splits(&self) -> bool {
-        self.source.discovery.is_some() || self.files.is_some()
+        self.source.discovery.is_some() || self.files.is_some() || self.log.is_some()
     }
 
     /// Whether barriers overtake buffers in its exchange.
@@ -300,6 +305,12 @@ pub struct FetcherConfig {
     pub threading: FetcherThreading,
     /// For how many batches the queue between fetchers and reader has room (2 in Flink).
     pub queue_capacity: u32,
+}
+
+impl FetcherConfig {
+    /// What a reader has that needs fetchers when its job says nothing of them: Flink's default
+    /// (`source.reader.element.queue.capacity`).
+    pub const DEFAULT: Self = Self { threading: FetcherThreading::Multiplexed, queue_capacity: 2 };
 }
 
 /// Which fetcher reads which split.

@@ -4,10 +4,14 @@ pub mod file_sink;
 pub mod file_source;
 pub mod leftovers;
 pub mod log_sink;
+pub mod log_source;
 pub mod named_committable;
+pub mod postcard_serializer;
 pub mod prepared_table_sink;
 pub mod range_source;
 mod record_batch;
+#[cfg(test)]
+mod recording_context;
 pub mod snapshot_table_sink;
 pub mod two_phase_sink;
 

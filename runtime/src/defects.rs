@@ -157,6 +157,12 @@ registry! {
     TransactionTimeoutTooShort = "transaction-timeout-too-short",
         "the sink asks the log for a transaction time-out that is shorter than an outage",
         ["S3", "C2", "R1"], "made up for the log", Planted;
+    ReaderBeyondStableOffset = "reader-beyond-stable-offset",
+        "a reader of a log reads beyond the last stable offset: transactions that are still open, and aborted ones",
+        ["R1", "C2"], "made up for the log", Planted;
+    DiscoveredPartitionsForgotten = "discovered-partitions-forgotten",
+        "an enumerator that is restored does not know which partitions were found before, and assigns them again",
+        ["S1", "R1", "C1", "S5"], "made up for the log", Planted;
     SplitAfterEndOfInputLost = "split-after-end-of-input-lost",
         "a split that is sent to a reader which already ended is kept and never read, and the job finishes",
         ["S4", "C2", "R1", "S1"], "Flink 2.3.0 (FACT 55)", Quirk;

@@ -8,7 +8,7 @@ use crate::api::log_io::{LogAnswer, LogOperation};
 use crate::api::snapshots_io::{SnapshotsAnswer, SnapshotsOperation};
 use crate::api::source::{AsyncCallName, UserError};
 use crate::api::table_io::{TableAnswer, TableOperation};
-use crate::config::{EdgeKind, FileReaderConfig, JobConfig, SinkKind, TaskConfig};
+use crate::config::{EdgeKind, FileReaderConfig, JobConfig, LogReaderConfig, SinkKind, TaskConfig};
 use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::DefectSet;
 use crate::ids::*;
@@ -280,6 +280,8 @@ pub struct TaskDescriptor {
     pub config: TaskConfig,
     /// How the reader reads files; `None` for one that reads numbers.
     pub files: Option<FileReaderConfig>,
+    /// How its reader reads, where it reads a log.
+    pub log: Option<LogReaderConfig>,
     /// Whether the source ends.
     pub bounded: bool,
     /// Whether readers ask for splits.

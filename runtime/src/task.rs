@@ -70,6 +70,7 @@ use crate::api::sink::WriterInitContext;
 use crate::api::source::ReaderPort;
 use crate::connectors::create_sink;
 use crate::connectors::file_source::file_reader;
+use crate::connectors::log_source::log_reader;
 use crate::connectors::range_source::range_reader;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
@@ -104,9 +105,11 @@ impl Task {
     /// A task that has done nothing yet, with the reader and the sink of its descriptor; its first turn initialises it.
     #[must_use]
     pub fn new(descriptor: TaskDescriptor) -> Self {
-        let reader = match descriptor.files {
-            Some(files) => file_reader(files, &descriptor.config, descriptor.defects),
-            None => range_reader(&descriptor.config, descriptor.pull, descriptor.defects),
+        let TaskDescriptor { config, defects, .. } = &descriptor;
+        let reader = match (descriptor.files, descriptor.log) {
+            (Some(files), _) => file_reader(files, config, *defects),
+            (None, Some(log)) => log_reader(log, config, *defects),
+            (None, None) => range_reader(config, descriptor.pull, *defects),
         };
         Self::with_reader(descriptor, reader)
     }

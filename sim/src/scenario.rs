@@ -13,6 +13,7 @@ pub use demo::{DemoMode, DemoOptions};
 pub use file::ScenarioError;
 pub use resubmission::{Ending, Resubmission};
 
+use crate::outside::input::topic;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput, RunSetup};
 use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI, ReaderKind, SinkKind, VertexConfig};
@@ -238,6 +239,11 @@ fn is_alignment_unsupported(vertex: &VertexConfig) -> bool {
         && vertex.task.alignment.is_some_and(|alignment| !alignment.allow_unaligned_splits)
 }
 
+/// Whether what a checkpoint holds may be gone before its commit comes, by nobody's fault.
+const fn may_expire(sink: SinkKind) -> bool {
+    matches!(sink, SinkKind::Log(log) if log.may_expire())
+}
+
 impl Scenario {
     /// What this scenario promises, per invariant, with the reason.
     #[must_use]
@@ -258,7 +264,7 @@ impl Scenario {
         // What a committer gives up for good no restart brings back.
         let gives_up =
             |vertex: &VertexConfig| vertex.task.commit_script.is_some_and(|script| script.gives_up());
-        promise.may_fail |= job.vertices.iter().any(gives_up);
+        promise.may_fail |= job.vertices.iter().any(gives_up) || may_expire(job.sink);
         promise.may_be_cancelled = self.cancel_after_ns.is_some();
         promise
     }
@@ -308,7 +314,8 @@ impl Scenario {
         age_ns.saturating_add(checkpoint_ns.saturating_mul(2)).saturating_add(2 * self.visible_within_ns())
     }
 
-    /// How many records the job must make visible in all, without those that the user function drops.
+    /// How many records the job must make visible in all, without those that the user function drops, and without those of a
+    /// topic that is begun at its latest record: how many these are, only time tells.
     #[must_use]
     pub fn expected_records(&self) -> u64 {
         self.job
@@ -316,6 +323,14 @@ impl Scenario {
             .iter()
             .map(|vertex| {
                 let source = vertex.source;
+                if let Some(log) = vertex.log {
+                    let keeps = |offset: u64| match vertex.task.filter_every {
+                        0 => true,
+                        every => !offset.is_multiple_of(every),
+                    };
+                    let (records, partitions) = (source.records_per_split, source.split_count);
+                    return topic::expected_records(records, partitions, log, keeps).unwrap_or(0);
+                }
                 let total = u64::from(source.split_count) * source.records_per_split;
                 let dropped = match (vertex.task.filter_every, &vertex.files) {
                     (0, _) => 0,

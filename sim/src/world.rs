@@ -235,7 +235,7 @@ impl World {
             Item::Turn { slot } => self.take_turn(slot, choices),
             Item::Frame(frame) => self.frame_arrives(frame, choices),
             Item::Timer { slot, timer, setting } => self.timer_fires(slot, timer, setting, choices),
-            Item::FileAnswer { slot, answer } => self.file_answers(slot, *answer, choices),
+            Item::InputAnswer { slot, answer } => self.input_answers(slot, *answer, choices),
             Item::SessionTimer { process, incarnation, setting } => {
                 self.session_timer_fires(process, incarnation, setting, choices);
             }

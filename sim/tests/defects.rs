@@ -79,6 +79,8 @@ defects! {
     lingering_transactions_left = "lingering-transactions-left";
     restored_producer_initialised = "restored-producer-initialised";
     transaction_timeout_too_short = "transaction-timeout-too-short";
+    reader_beyond_stable_offset = "reader-beyond-stable-offset";
+    discovered_partitions_forgotten = "discovered-partitions-forgotten";
     hand_over_queue_unbounded = "hand-over-queue-unbounded";
     barrier_not_aligned = "barrier-not-aligned";
     ended_channel_owes_barrier = "ended-channel-owes-barrier";

@@ -20,6 +20,7 @@ fn reading_files(seed: u64) -> Option<Scenario> {
         vertex.source.policy = AssignmentPolicy::Pull;
         vertex.source.script = EnumeratorScript::NONE;
         vertex.source.discovery = None;
+        vertex.log = None;
         if !matches!(vertex.task.reader, ReaderKind::Fetchers(_)) {
             let threading = FetcherThreading::Multiplexed;
             vertex.task.reader = ReaderKind::Fetchers(FetcherConfig { threading, queue_capacity: 2 });

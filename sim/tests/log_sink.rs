@@ -3,7 +3,7 @@
 use splitrace_invariants::{Code, Level, Outcome};
 use splitrace_runtime::config::{LogSinkConfig, NANOS_PER_MILLI, SinkKind};
 use splitrace_runtime::defects::{Defect, DefectSet};
-use splitrace_sim::run::run_seed;
+use splitrace_sim::run::{RunReport, run_seed};
 use splitrace_sim::scenario::{Scenario, ScenarioError};
 
 /// The job of a seed, with a sink into a log that aborts what is open for so long.
@@ -13,14 +13,14 @@ fn expiring(seed: u64, transaction_timeout_ns: u64) -> Scenario {
     scenario
 }
 
-/// The outcomes of some seeds with a time-out that checkpoints mostly keep.
-fn outcomes(defects: DefectSet) -> Vec<Outcome> {
-    let outcome = |seed| {
+/// The runs of some seeds with a time-out that checkpoints mostly keep.
+fn reports(defects: DefectSet) -> Vec<RunReport> {
+    let report = |seed| {
         let mut scenario = expiring(seed, 200 * NANOS_PER_MILLI);
         scenario.job.defects = defects;
-        run_seed(&scenario, seed).outcome
+        run_seed(&scenario, seed)
     };
-    (0..200).map(outcome).collect()
+    (0..200).map(report).collect()
 }
 
 fn is_lost_for_a_known_reason(outcome: &Outcome) -> bool {
@@ -29,25 +29,25 @@ fn is_lost_for_a_known_reason(outcome: &Outcome) -> bool {
 
 #[test]
 fn what_expires_is_told_and_no_false_alarm() {
-    let outcomes = outcomes(DefectSet::NONE);
-    for (seed, outcome) in outcomes.iter().enumerate() {
-        assert!(!matches!(outcome, Outcome::Violated(_)), "seed {seed}: {outcome}");
+    let reports = reports(DefectSet::NONE);
+    for (seed, report) in reports.iter().enumerate() {
+        assert!(report.is_success(), "seed {seed}: {}", report.outcome);
     }
-    let lost = outcomes.iter().filter(|outcome| is_lost_for_a_known_reason(outcome)).count();
-    let passed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Passed)).count();
+    let lost = reports.iter().filter(|report| is_lost_for_a_known_reason(&report.outcome)).count();
+    let passed = reports.iter().filter(|report| matches!(report.outcome, Outcome::Passed)).count();
     assert!(lost >= 5 && passed >= 100, "{lost} lost by contract, {passed} passed");
 }
 
 /// Flink drops a committable that failed for a known reason (FACT 73): what expired is gone in silence.
 #[test]
 fn what_expires_in_silence_is_a_loss() {
-    let outcomes = outcomes(DefectSet::NONE.with(Defect::KnownReasonDropped));
-    let is_loss = |outcome: &&Outcome| match outcome {
+    let reports = reports(DefectSet::NONE.with(Defect::KnownReasonDropped));
+    let is_loss = |report: &&RunReport| match &report.outcome {
         Outcome::Violated(violation) => matches!(violation.code, Code::C2 | Code::R1 | Code::C5),
         _ => false,
     };
-    assert!(outcomes.iter().filter(is_loss).count() >= 5);
-    assert!(!outcomes.iter().any(is_lost_for_a_known_reason), "nobody was told");
+    assert!(reports.iter().filter(is_loss).count() >= 5);
+    assert!(!reports.iter().any(|report| is_lost_for_a_known_reason(&report.outcome)), "nobody was told");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::host::Scheduler;
 use splitrace_runtime::actor::{Actor, Outbox, TurnDecision};
-use splitrace_runtime::api::file_io::FileAnswer;
+use splitrace_runtime::api::input_io::InputAnswer;
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::ids::{ActorId, FetcherNumber, LeaderEpoch};
 use splitrace_runtime::job_master::MainThread;
@@ -110,7 +110,7 @@ impl Hosted {
     }
 
     /// The answer to what the thread asked for whose turn it was.
-    pub fn answered(&mut self, answer: FileAnswer) {
+    pub fn answered(&mut self, answer: InputAnswer) {
         match (&mut self.body, self.fetching) {
             (Body::Task(task), Some(fetcher)) => task.fetch_answered(fetcher, answer),
             (Body::Coordinator(coordinator), None) => coordinator.worker_answered(answer),

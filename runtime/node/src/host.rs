@@ -1,7 +1,7 @@
 //! What a process needs of the place that it runs in.
 
 use splitrace_runtime::actor::{Outbox, TurnDecision};
-use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::input_io::{InputAnswer, InputOperation};
 use splitrace_runtime::event::EventKind;
 use splitrace_runtime::ids::{ActorId, LeaderEpoch, ProcessAddress, ProcessId};
 use splitrace_runtime::message::Message;
@@ -40,16 +40,16 @@ pub trait Scheduler {
     }
 }
 
-/// Who carries out what sources ask of their files.
-pub trait Files {
-    /// Carries an operation out, at once: the thread that asked waits for nothing else.
-    fn carry_out(&mut self, operation: &FileOperation) -> FileAnswer;
+/// Who carries out what sources ask of what they read.
+pub trait Input {
+    /// Carries an operation out at this time, at once: the thread that asked waits for nothing else.
+    fn carry_out(&mut self, operation: &InputOperation, now_ns: u64) -> InputAnswer;
 }
 
 /// A place to run in.
-pub trait Host: Witness + Scheduler + Files + Debug {}
+pub trait Host: Witness + Scheduler + Input + Debug {}
 
-impl<T: Witness + Scheduler + Files + Debug> Host for T {}
+impl<T: Witness + Scheduler + Input + Debug> Host for T {}
 
 /// What a process is that holds no actors: the store, or the high-availability service.
 pub trait OutsideSystem: Debug {

@@ -54,8 +54,8 @@ impl<H: Host> Process<H> {
             }
             Effect::StopTask(attempt) => self.stop_task(attempt),
             Effect::StartFetcher(_) | Effect::EndFetcher => self.perform_for_fetcher(number, &effect),
-            Effect::AskFile(operation) => {
-                let answer = self.host.carry_out(&operation);
+            Effect::AskInput(operation) => {
+                let answer = self.host.carry_out(&operation, self.now_ns);
                 if let Some(actor) = self.actors.iter_mut().find(|actor| actor.number == number) {
                     actor.answered(answer);
                 }

@@ -134,6 +134,67 @@ pub enum LogAnswer {
     Transactions(Vec<TransactionName>),
 }
 
+/// How far a reader reads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum IsolationLevel {
+    /// Up to the first transaction that is still open, and without what was aborted.
+    ReadCommitted,
+    /// Whatever is there.
+    ReadUncommitted,
+}
+
+/// One thing asked by a reader.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum LogReadOperation {
+    /// Which partitions the topic has, and what there is in them.
+    DescribeTopic {
+        /// The topic's number.
+        topic: u16,
+    },
+    /// `Fetch`: records from these positions on.
+    Fetch {
+        /// The topic's number.
+        topic: u16,
+        /// Partitions, each with the offset from which on it is read.
+        positions: Vec<(u32, u64)>,
+        /// At most so many records of each.
+        records_max: u32,
+        /// How far.
+        isolation: IsolationLevel,
+    },
+}
+
+/// What a reader is told.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum LogReadAnswer {
+    /// The partitions from 0 on; a topic never loses one.
+    Partitions(Vec<PartitionOffsets>),
+    /// For each position that was asked about, in that order. It may bring nothing.
+    Fetched(Vec<FetchedPartition>),
+}
+
+/// Where a partition stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct PartitionOffsets {
+    /// Behind the last record that is committed, with all before it.
+    pub last_stable_offset: u64,
+    /// What the source's group has left as its position, if it ever has.
+    pub committed: Option<u64>,
+}
+
+/// What a fetch brings of one partition.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FetchedPartition {
+    /// Which.
+    pub partition: u32,
+    /// The offset that was asked for.
+    pub from: u64,
+    /// Records with their offsets, which have gaps: markers have offsets too, and so has what was aborted.
+    pub records: Vec<(u64, Vec<u8>)>,
+    /// From where to go on.
+    pub next_offset: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

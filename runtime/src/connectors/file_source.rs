@@ -10,7 +10,7 @@
 //!   fetcher: FileSourceSplitReader ── Read ──▶ the outside ── bytes ──▶ FileSplitReader: records ──▶ SourceReaderBase
 //! ```
 //! Pure logic over [`FileOperation`](crate::api::file_io::FileOperation)s: a fetcher's thread and the coordinator's worker
-//! ask for them as for a system call ([`Effect::AskFile`](crate::actor::Effect::AskFile)) and go on with the answer. It is
+//! ask for them as for a system call ([`Effect::AskInput`](crate::actor::Effect::AskInput)) and go on with the answer. It is
 //! Flink's `FileSource` with a splittable text format and its `NonSplittingRecursiveEnumerator`, pull only.
 
 mod discovery;
@@ -22,9 +22,7 @@ mod split_reader;
 
 pub use discovery::{Discovery, is_input};
 pub use enumerator::{FileEnumerator, FileEnumeratorState};
-pub use source::{
-    FileRecordEmitter, FileSource, FileSourceSerializer, FileSplit, file_enumerators, file_reader,
-};
+pub use source::{FileRecordEmitter, FileSource, FileSplit, file_enumerators, file_reader};
 pub use source_split_reader::FileSourceSplitReader;
 pub use split::{FileSourceSplit, RecordFormat, cut};
 pub use split_reader::{FileRecord, FileSourceError, FileSplitReader};

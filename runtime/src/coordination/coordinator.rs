@@ -3,7 +3,7 @@
 use super::event_coordinator::EventCoordinator;
 use super::source_coordinator::SourceCoordinator;
 use crate::actor::{Actor, Outbox, TurnDecision};
-use crate::api::file_io::FileAnswer;
+use crate::api::input_io::InputAnswer;
 use crate::ids::OperatorUid;
 use crate::message::{CoordinatorMail, SharedJobConfig, Timer};
 use std::collections::VecDeque;
@@ -61,7 +61,7 @@ impl Coordinator {
     }
 
     /// The outside has answered what the worker asked for.
-    pub fn worker_answered(&mut self, answer: FileAnswer) {
+    pub fn worker_answered(&mut self, answer: InputAnswer) {
         if let Role::Source(source) = &mut self.role {
             source.async_call_answered(answer);
         }

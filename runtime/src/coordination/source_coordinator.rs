@@ -28,6 +28,7 @@ use crate::actor::Outbox;
 use crate::api::source::{EnumeratorContext, EnumeratorFactory, EnumeratorPort, UserError};
 use crate::api::source_state;
 use crate::connectors::file_source::file_enumerators;
+use crate::connectors::log_source::log_enumerators;
 use crate::connectors::range_source::range_enumerators;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
@@ -78,9 +79,10 @@ impl SourceCoordinator {
     #[must_use]
     pub fn new(config: &SharedJobConfig, operator: OperatorUid) -> Self {
         let vertex = super::vertex_of(config, operator);
-        let enumerators = match &vertex.files {
-            Some(files) => file_enumerators(operator, files),
-            None => range_enumerators(vertex, config.defects),
+        let enumerators = match (&vertex.files, vertex.log) {
+            (Some(files), _) => file_enumerators(operator, files),
+            (None, Some(log)) => log_enumerators(vertex, log, config.defects),
+            (None, None) => range_enumerators(vertex, config.defects),
         };
         Self {
             alignment: WatermarkAlignment::of(config, operator).map(Box::new),

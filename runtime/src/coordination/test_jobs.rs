@@ -38,6 +38,7 @@ pub(crate) fn job(parallelism: u32, defects: DefectSet) -> JobConfig {
             exchange: None,
             topology: SinkTopologyConfig::CHAINED,
             files: None,
+            log: None,
             coordinated: Some(CoordinatedConfig {
                 operator: OperatorUid(9),
                 event_interval_ns: 1_000_000,

@@ -178,6 +178,7 @@ impl MainThread {
             parallelism: self.topology.parallelism(attempt.vertex),
             config: vertex.task,
             files: vertex.files.as_ref().map(|files| files.reader),
+            log: vertex.log.map(|log| log.reader),
             bounded: vertex.source.bounded,
             pull: vertex.source.policy == AssignmentPolicy::Pull,
             reports_splits: vertex.source.script.reassignment.is_some(),

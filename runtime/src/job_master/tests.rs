@@ -51,6 +51,7 @@ fn config() -> JobConfig {
                 alignment: None,
             },
             files: None,
+            log: None,
             coordinated: None,
             exchange: None,
             topology: SinkTopologyConfig::CHAINED,

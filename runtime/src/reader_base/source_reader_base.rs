@@ -3,7 +3,7 @@
 use super::split_fetcher::FetcherContext;
 use super::split_fetcher_manager::SplitFetcherManager;
 use super::split_reader::{RecordsBySplits, SplitReader};
-use crate::api::file_io::FileAnswer;
+use crate::api::input_io::InputAnswer;
 use crate::api::source::{
     FetchingNote, InputStatus, PauseError, ReaderContext, SourceReader, SourceSplit, UserError,
 };
@@ -75,7 +75,7 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReaderBase<R, E> {
         }
     }
 
-    /// Emits records of one split from the batch at hand; answers how many.
+    /// Emits records of one split from the batch at hand, up to a gap in their offsets; answers how many.
     fn emit(&mut self, batch_size_max: u32, output: &mut Vec<Record>) -> Result<u32, UserError> {
         let Some(batch) = &mut self.current else { return Ok(0) };
         let Some(split) = batch.next_split() else { return Ok(0) };
@@ -83,8 +83,10 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReaderBase<R, E> {
             return Err(UserError::new(format!("a fetcher brought records of {split}, which was not added")));
         };
         let mut count = 0;
-        while count < batch_size_max && batch.next_split() == Some(split) {
+        let mut expected = batch.next_offset();
+        while count < batch_size_max && batch.next_split() == Some(split) && batch.next_offset() == expected {
             let record = batch.next_record().expect("the batch has a next split");
+            expected = Some(record.offset + 1);
             self.emitter.emitted(&record, state);
             output.push(record);
             count += 1;
@@ -191,7 +193,7 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReader for SourceReaderBa
         self.manager.fetch_due(fetcher);
     }
 
-    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: InputAnswer) {
         self.manager.fetch_answered(fetcher, answer);
     }
 

@@ -9,7 +9,7 @@
 
 use super::hand_over_queue::{HandOverQueue, PutOutcome};
 use super::split_reader::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::{FetcherNumber, SplitId};
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ pub struct FetcherContext {
     /// Set the fetcher's timer to fire after so many nanoseconds.
     pub wake_after_ns: Option<u64>,
     /// Carry this out for the fetch; its answer goes to [`SplitFetcher::fetch_answered`].
-    pub asks: Option<FileOperation>,
+    pub asks: Option<InputOperation>,
     /// A fetch came back with so many records; they are in hand.
     pub fetched: Option<u32>,
     /// The batch in hand went into the queue, which then held so many.
@@ -164,7 +164,7 @@ impl<R: SplitReader> SplitFetcher<R> {
     }
 
     /// The answer to what a fetch asked for.
-    pub fn fetch_answered(&mut self, answer: FileAnswer) {
+    pub fn fetch_answered(&mut self, answer: InputAnswer) {
         self.reader.answered(answer);
         self.fetch_due();
     }

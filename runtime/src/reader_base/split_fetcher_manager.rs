@@ -8,7 +8,7 @@ use super::hand_over_queue::HandOverQueue;
 use super::source_reader_base::ReaderOptions;
 use super::split_fetcher::{FetcherContext, FetcherTask, SplitFetcher};
 use super::split_reader::{RecordsBySplits, SplitReader};
-use crate::api::file_io::FileAnswer;
+use crate::api::input_io::InputAnswer;
 use crate::api::source::UserError;
 use crate::config::FetcherThreading;
 use crate::ids::{FetcherNumber, SplitId};
@@ -181,7 +181,7 @@ impl<R: SplitReader> SplitFetcherManager<R> {
     }
 
     /// The answer to what a fetcher's fetch asked for; one that has ended does not care.
-    pub fn fetch_answered(&mut self, number: FetcherNumber, answer: FileAnswer) {
+    pub fn fetch_answered(&mut self, number: FetcherNumber, answer: InputAnswer) {
         let mut all = self.fetchers.iter_mut().chain(&mut self.leaving);
         if let Some(fetcher) = all.find(|fetcher| fetcher.number() == number) {
             fetcher.fetch_answered(answer);

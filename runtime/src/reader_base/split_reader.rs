@@ -1,6 +1,6 @@
 //! What a connector author writes for a fetcher: blocking reads, as a state machine that says how long it blocks.
 
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::ids::SplitId;
 use crate::records::Record;
@@ -50,6 +50,12 @@ impl RecordsBySplits {
         self.runs.front().map(|(split, _)| *split)
     }
 
+    /// The offset of the next record.
+    #[must_use]
+    pub fn next_offset(&self) -> Option<u64> {
+        self.runs.front()?.1.front().map(|record| record.offset)
+    }
+
     /// Takes the next record.
     pub fn next_record(&mut self) -> Option<Record> {
         let (_, records) = self.runs.front_mut()?;
@@ -73,7 +79,7 @@ pub enum Fetch {
     },
     /// It waits for the answer to this operation, which goes to [`SplitReader::answered`]. It is called again then, or when
     /// the reader was woken up; the answer comes in either case.
-    Asks(FileOperation),
+    Asks(InputOperation),
 }
 
 /// A change of what a split reader reads.
@@ -104,7 +110,7 @@ pub trait SplitReader: Clone + Debug + Hash + Send + Sync + 'static {
     fn handle_splits_changes(&mut self, change: SplitsChange<Self::Split>) -> Result<(), UserError>;
 
     /// The answer to what a fetch asked for. Only readers that ask are told any.
-    fn answered(&mut self, answer: FileAnswer) {
+    fn answered(&mut self, answer: InputAnswer) {
         debug_assert!(false, "nothing was asked for: {answer:?}");
     }
 

@@ -2,7 +2,7 @@
 
 use super::Task;
 use crate::actor::{Effect, Outbox, TurnDecision};
-use crate::api::file_io::FileAnswer;
+use crate::api::input_io::InputAnswer;
 use crate::api::source::FetchingNote;
 use crate::event::EventKind;
 use crate::ids::FetcherNumber;
@@ -32,7 +32,7 @@ impl Task {
             outbox.set_timer(Timer::FetchDue(fetcher), after_ns);
         }
         if let Some(operation) = context.asks {
-            outbox.effect(Effect::AskFile(operation));
+            outbox.effect(Effect::AskInput(operation));
         }
         if let Some(error) = context.ended {
             let cause = error.map(|error| error.to_string());
@@ -46,7 +46,7 @@ impl Task {
     }
 
     /// The answer to what a fetcher's fetch asked for.
-    pub fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+    pub fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: InputAnswer) {
         self.head.source_mut().reader_mut().fetch_answered(fetcher, answer);
     }
 

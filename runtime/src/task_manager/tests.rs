@@ -40,6 +40,7 @@ fn deploy(epoch: u32, number: u32) -> TaskManagerMessage {
         bounded: true,
         pull: true,
         files: None,
+        log: None,
         reports_splits: false,
         checkpointing: true,
         final_checkpoint: true,

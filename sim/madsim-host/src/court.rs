@@ -7,7 +7,9 @@ use splitrace_runtime::ids::{
     ActorId, Incarnation, JobId, LeaderEpoch, LineageId, ProcessAddress, ProcessId,
 };
 use splitrace_runtime::message::SharedJobConfig;
+use splitrace_runtime::records::OffsetRange;
 use splitrace_sim::judge::Judge;
+use splitrace_sim::outside::input::topic;
 use splitrace_sim::scenario::Scenario;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -81,6 +83,8 @@ pub(crate) struct Court {
     healed: bool,
     no_progress_max_ns: u64,
     closed: bool,
+    /// What of the topics of the job is no input, until it is told.
+    without_input: Vec<OffsetRange>,
 }
 
 impl Court {
@@ -111,6 +115,7 @@ impl Court {
             healed: false,
             no_progress_max_ns: scenario.limits.no_progress_max_ns,
             closed: false,
+            without_input: topic::without_input(&scenario.job),
         }
     }
 
@@ -123,7 +128,14 @@ impl Court {
         process.has_lived = true;
         process.alive = true;
         let address = ProcessAddress { process: process.id, incarnation: process.incarnation };
+        let is_first = process.id == ProcessId::HighAvailability;
         self.tell(index, ActorId::World, LeaderEpoch(0), EventKind::ProcessStarted { address }, now_ns);
+        if is_first {
+            for range in std::mem::take(&mut self.without_input) {
+                let kind = EventKind::RecordsFiltered { range };
+                self.tell(index, ActorId::World, LeaderEpoch(0), kind, now_ns);
+            }
+        }
         address
     }
 

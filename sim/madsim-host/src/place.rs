@@ -2,9 +2,9 @@
 
 use crate::chance;
 use crate::court::{HIGH_AVAILABILITY, STORE, Setup};
-use splitrace_node::host::{Files, OutsideSystem, Scheduler, Witness};
+use splitrace_node::host::{Input, OutsideSystem, Scheduler, Witness};
 use splitrace_runtime::actor::{Outbox, TurnDecision};
-use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::input_io::{InputAnswer, InputOperation};
 use splitrace_runtime::config::NANOS_PER_MILLI;
 use splitrace_runtime::event::{EventKind, FaultKind};
 use splitrace_runtime::ids::{ActorId, LeaderEpoch, ProcessAddress, ProcessId};
@@ -67,9 +67,9 @@ impl Scheduler for Place {
     }
 }
 
-impl Files for Place {
-    fn carry_out(&mut self, operation: &FileOperation) -> FileAnswer {
-        input::answer(&self.setup.job, operation)
+impl Input for Place {
+    fn carry_out(&mut self, operation: &InputOperation, now_ns: u64) -> InputAnswer {
+        input::answer(&self.setup.job, operation, now_ns)
     }
 }
 

@@ -198,7 +198,9 @@ impl Shape {
                 ) => Treatment::Branch,
                 _ => Treatment::AtOnce,
             },
-            Item::OutsideCall { .. } | Item::ClientGone { .. } | Item::FileAnswer { .. } => Treatment::AtOnce,
+            Item::OutsideCall { .. } | Item::ClientGone { .. } | Item::InputAnswer { .. } => {
+                Treatment::AtOnce
+            }
             Item::Fault(_) => Treatment::BranchAtMost { budget: FAILURES, times: self.failures },
             Item::SessionTimer { .. }
             | Item::StartProcess(_)

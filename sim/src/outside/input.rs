@@ -1,18 +1,28 @@
-//! The files that the sources of a simulated job read.
+//! What the sources of a simulated job read: files, or the [`topic`] of a log.
 //!
-//! Every line of them is empty. So a part of a file has as many records as bytes, wherever it is cut, and its census needs
+//! Every line of a file is empty. So a part of a file has as many records as bytes, wherever it is cut, and its census needs
 //! no table; that lines of other lengths are read rightly, the source's own tests and real jobs show. The files follow from
 //! the job's configuration and never change: nothing of them is kept, forked or hashed.
 
+pub mod topic;
+
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::input_io::{InputAnswer, InputOperation};
 use splitrace_runtime::config::{JobConfig, SourceConfig};
 
 /// The line of every record.
 const LINE: u8 = b'\n';
 
-/// Answers what a source asks of its files.
+/// Answers what a source asks of what it reads.
 #[must_use]
-pub fn answer(job: &JobConfig, operation: &FileOperation) -> FileAnswer {
+pub fn answer(job: &JobConfig, operation: &InputOperation, now_ns: u64) -> InputAnswer {
+    match operation {
+        InputOperation::File(operation) => InputAnswer::File(answer_of_file(job, operation)),
+        InputOperation::Log(operation) => InputAnswer::Log(topic::answer(job, operation, now_ns)),
+    }
+}
+
+fn answer_of_file(job: &JobConfig, operation: &FileOperation) -> FileAnswer {
     match operation {
         FileOperation::List { folder } => {
             let Some(source) = source_of(job, folder) else { return FileAnswer::Listed(Vec::new()) };
@@ -52,14 +62,15 @@ mod tests {
         let folder = "a".to_owned();
         job.vertices[0].files =
             Some(FileSourceConfig { folder, block_bytes: 3, reader, discovery_period_ns: None });
-        let listed = answer(&job, &FileOperation::List { folder: "a".to_owned() });
+        let listed = answer_of_file(&job, &FileOperation::List { folder: "a".to_owned() });
         let file = |name: &str| (name.to_owned(), 5);
         assert_eq!(listed, FileAnswer::Listed(vec![file("a/00000"), file("a/00001")]));
-        let read = |at| answer(&job, &FileOperation::Read { path: "a/00001".to_owned(), at, length: 4 });
+        let read =
+            |at| answer_of_file(&job, &FileOperation::Read { path: "a/00001".to_owned(), at, length: 4 });
         assert_eq!(read(0), FileAnswer::Bytes(b"\n\n\n\n".to_vec()));
         assert_eq!(read(4), FileAnswer::Bytes(b"\n".to_vec()));
         assert_eq!(read(5), FileAnswer::Bytes(Vec::new()));
         let elsewhere = FileOperation::Read { path: "b/00001".to_owned(), at: 0, length: 4 };
-        assert_eq!(answer(&job, &elsewhere), FileAnswer::NotFound);
+        assert_eq!(answer_of_file(&job, &elsewhere), FileAnswer::NotFound);
     }
 }

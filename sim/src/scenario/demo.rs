@@ -205,6 +205,7 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             alignment,
         },
         files: None,
+        log: None,
         coordinated: None,
         exchange: (options.shuffle || options.unaligned).then_some(ExchangeConfig {
             edge: EdgeKind::Rebalance,

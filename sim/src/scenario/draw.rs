@@ -176,6 +176,15 @@ pub(super) enum Property {
     Committers,
     CommittersParallelism,
     CommittersCredit,
+    ReadsLog,
+    UpstreamRecords,
+    UpstreamAborts,
+    PartitionInterval,
+    StartsLater,
+    StartOffset,
+    PartitionDiscovery,
+    FetchRecords,
+    FetchPoll,
 }
 
 impl Scenario {
@@ -418,6 +427,7 @@ fn draw_vertex<C: Choices>(drawer: &mut Drawer<C>, index: u64, coordinated: bool
             alignment: None,
         },
         files: None,
+        log: None,
         coordinated: coordinated.then(|| CoordinatedConfig {
             operator: OperatorUid(100 + index as u16),
             event_interval_ns: 7 * NANOS_PER_MILLI,

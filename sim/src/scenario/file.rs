@@ -2,9 +2,10 @@
 
 use super::Scenario;
 use super::place::line_of;
+use crate::outside::input::topic;
 use splitrace_runtime::config::{
-    AssignmentPolicy, EdgeKind, EnumeratorScript, EventTime, FileReaderConfig, FileSourceConfig, ReaderKind,
-    SinkKind, VertexConfig,
+    AssignmentPolicy, EdgeKind, EnumeratorScript, EventTime, FileReaderConfig, FileSourceConfig,
+    LogSourceConfig, ReaderKind, SinkKind, StartPosition, UpstreamConfig, VertexConfig,
 };
 use splitrace_runtime::connectors::file_source::RecordFormat;
 use splitrace_runtime::ids::OperatorUid;
@@ -160,6 +161,7 @@ impl Scenario {
         self.validate_sink()?;
         self.validate_calls()?;
         self.validate_resubmission()?;
+        self.validate_starts()?;
         self.validate_surroundings()
     }
 
@@ -194,6 +196,20 @@ impl Scenario {
             return Err(ScenarioError::value("job.vertices.task.store_timeout_ns", &message).of_vertex(index));
         }
         Ok(())
+    }
+
+    /// Before the first checkpoint a restart begins a topic at what is latest then: nobody can say what was owed.
+    fn validate_starts(&self) -> Result<(), ScenarioError> {
+        let starts_latest =
+            |vertex: &VertexConfig| vertex.log.is_some_and(|log| log.start == StartPosition::Latest);
+        match self.job.vertices.iter().position(starts_latest) {
+            Some(index) if self.promise().input.failover_possible => Err(ScenarioError::value(
+                "job.vertices.log.start",
+                "a topic is begun at its latest record only where nothing can fail",
+            )
+            .of_vertex(index)),
+            _ => Ok(()),
+        }
     }
 
     fn validate_resubmission(&self) -> Result<(), ScenarioError> {
@@ -301,6 +317,9 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
     if let Some(files) = &vertex.files {
         validate_input(vertex, files)?;
     }
+    if let Some(log) = vertex.log {
+        validate_log(vertex, log)?;
+    }
     if vertex.source.split_count == 0 {
         let message =
             "it is at least 1: a source without splits reads nothing, and every promise about it is empty";
@@ -387,6 +406,42 @@ fn validate_input(vertex: &VertexConfig, files: &FileSourceConfig) -> Result<(),
     if files.block_bytes == 0 || blocks.saturating_mul(u64::from(source.split_count)) > SPLITS_MAX {
         let message = format!("it is at least 1, and makes at most {SPLITS_MAX} splits of all files");
         return wrong("job.vertices.files.block_bytes", &message);
+    }
+    Ok(())
+}
+
+/// A source that reads a log has an enumerator and readers of its own, and reads its topic to the end or for ever.
+fn validate_log(vertex: &VertexConfig, log: LogSourceConfig) -> Result<(), ScenarioError> {
+    let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
+    let source = vertex.source;
+    let is_plain = source.script == EnumeratorScript::NONE && source.discovery.is_none();
+    if !is_plain || source.policy != AssignmentPolicy::Push || vertex.files.is_some() {
+        let message = "a log is read with the policy 'push', without a script and without source.discovery, and beside no files";
+        return wrong("job.vertices.source", message);
+    }
+    if log.reader.topic != vertex.operator.0 {
+        let message = format!("the topic of this source has the number {}", vertex.operator.0);
+        return wrong("job.vertices.log.reader.topic", &message);
+    }
+    if !matches!(vertex.task.reader, ReaderKind::Fetchers(_)) {
+        return wrong("job.vertices.task.reader", "it has 'fetchers' where a log is read");
+    }
+    let UpstreamConfig { transaction_records, transaction_ns, .. } = log.upstream;
+    let counts = [log.discovery_period_ns, u64::from(log.reader.fetch_records_max), log.reader.poll_ns];
+    if counts.contains(&0) || transaction_records == 0 || transaction_ns == 0 {
+        let message = "discovery_period_ns, fetch_records_max, poll_ns, transaction_records and transaction_ns are at least 1";
+        return wrong("job.vertices.log", message);
+    }
+    let end = topic::end_offset(source.records_per_split, log.upstream);
+    if source.bounded != log.stop_offset.is_some() || log.stop_offset.is_some_and(|stop| stop > end) {
+        let message = format!("a bounded source has one, and nothing lies behind offset {end}");
+        return wrong("job.vertices.log.stop_offset", &message);
+    }
+    let last = log.stop_offset.unwrap_or(end);
+    let is_behind = |offset: &u64| *offset > last;
+    let start = if let StartPosition::Offset(offset) = log.start { Some(offset) } else { None };
+    if start.iter().chain(&log.upstream.committed).any(is_behind) {
+        return wrong("job.vertices.log", &format!("no partition is begun behind offset {last}"));
     }
     Ok(())
 }

@@ -267,6 +267,9 @@ impl World {
         });
         let address = process.address();
         self.tell_world(EventKind::ProcessStarted { address });
+        if id == ProcessId::HighAvailability {
+            self.tell_what_is_no_input();
+        }
         self.add_actors(index, choices);
         if let Some(mail) = started_mail(id, address) {
             let slot = self.processes[index].slots[0];

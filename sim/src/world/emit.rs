@@ -8,6 +8,7 @@
 use super::World;
 use super::faults::concerned_attempt;
 use super::process::{ActorBody, index_of};
+use crate::outside::input::topic;
 use splitrace_runtime::config::TaskConfig;
 use splitrace_runtime::event::{Cause, Event, EventKind, FaultKind, Header, SCHEMA_VERSION, Window};
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, LeaderEpoch, ProcessId};
@@ -111,6 +112,13 @@ impl World {
             _ => ProcessId::HighAvailability,
         };
         self.tell(index_of(about), ActorId::World, LeaderEpoch(0), kind);
+    }
+
+    /// The outside declares which offsets of the topics that the job reads hold no input.
+    pub(super) fn tell_what_is_no_input(&mut self) {
+        for range in topic::without_input(&self.job) {
+            self.tell_world(EventKind::RecordsFiltered { range });
+        }
     }
 
     /// Tells an event of the world that concerns one process.

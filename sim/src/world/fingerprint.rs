@@ -85,7 +85,7 @@ impl World {
                 let actor = &self.actors[*slot];
                 !actor.alive || !actor.holds_timer(*timer, *setting)
             }
-            Item::FileAnswer { slot, .. } => !self.actors[*slot].alive,
+            Item::InputAnswer { slot, .. } => !self.actors[*slot].alive,
             Item::SessionTimer { process, incarnation, setting } => {
                 let process = &self.processes[*process];
                 !process.alive || process.incarnation != *incarnation || !process.holds_clock(*setting)
@@ -103,7 +103,7 @@ impl World {
     #[must_use]
     pub fn actor_of(&self, item: &Item) -> Option<(ActorId, LeaderEpoch)> {
         match item {
-            Item::Turn { slot } | Item::Timer { slot, .. } | Item::FileAnswer { slot, .. } => {
+            Item::Turn { slot } | Item::Timer { slot, .. } | Item::InputAnswer { slot, .. } => {
                 Some((self.actors[*slot].id, self.actors[*slot].epoch))
             }
             _ => None,
@@ -129,7 +129,7 @@ impl World {
         match item {
             Item::Turn { .. } => self.actor_of(item).hash(&mut hasher),
             Item::Timer { timer, .. } => (self.actor_of(item), timer).hash(&mut hasher),
-            Item::FileAnswer { answer, .. } => (self.actor_of(item), answer).hash(&mut hasher),
+            Item::InputAnswer { answer, .. } => (self.actor_of(item), answer).hash(&mut hasher),
             Item::SessionTimer { process, incarnation, .. } => (process, incarnation).hash(&mut hasher),
             Item::OutsideCall { process, from, message, delayed, .. } => {
                 (process, from, message, delayed).hash(&mut hasher);

@@ -3,7 +3,7 @@
 //! Ties are broken by the item's identity (what it is, whose, the how-manieth), never by its place in memory, so an
 //! unrelated item more or less does not change the order of the others.
 
-use splitrace_runtime::api::file_io::FileAnswer;
+use splitrace_runtime::api::input_io::InputAnswer;
 use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, LeaderEpoch, ProcessId};
 use splitrace_runtime::message::{Message, Timer};
 use splitrace_runtime::session::Frame;
@@ -32,12 +32,12 @@ pub enum Item {
         /// The setting it belongs to; an older one is stale.
         setting: u64,
     },
-    /// The outside answers what a thread asked of its files.
-    FileAnswer {
+    /// The outside answers what a thread asked of its input.
+    InputAnswer {
         /// The thread's slot.
         slot: usize,
         /// What it says.
-        answer: Box<FileAnswer>,
+        answer: Box<InputAnswer>,
     },
     /// The sessions of a process look after what was not acknowledged.
     SessionTimer {

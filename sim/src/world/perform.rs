@@ -121,7 +121,7 @@ impl World {
             Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
             Effect::StartFetcher(fetcher) => self.start_fetcher(slot, fetcher, choices),
             Effect::EndFetcher => self.remove_actor(slot),
-            Effect::AskFile(operation) => self.ask_file(slot, &operation, choices),
+            Effect::AskInput(operation) => self.ask_input(slot, &operation, choices),
             Effect::EndTerm => self.end_term(process, choices),
         }
     }

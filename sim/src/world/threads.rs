@@ -11,7 +11,7 @@ use super::process::ActorBody;
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::outside::input;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
-use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::input_io::{InputAnswer, InputOperation};
 use splitrace_runtime::ids::{ActorId, FetcherNumber};
 use std::rc::Rc;
 
@@ -143,20 +143,20 @@ impl World {
         }
     }
 
-    /// A thread asks the outside for something of its files, and waits as for a system call. The answer takes as long as
+    /// A thread asks the outside for something of what its source reads, and waits as for a system call. The answer takes as long as
     /// the source has no next record, and whatever a disk takes.
-    pub(super) fn ask_file(&mut self, slot: usize, operation: &FileOperation, choices: &mut dyn Choices) {
+    pub(super) fn ask_input(&mut self, slot: usize, operation: &InputOperation, choices: &mut dyn Choices) {
         let actor = &self.actors[slot];
         debug_assert!(
             matches!(actor.body, ActorBody::Fetcher { .. } | ActorBody::Worker { .. }),
             "{} has its answers mailed",
             actor.id
         );
-        let answer = input::answer(&self.job, operation);
-        let records_ns = match (actor.id, &answer) {
-            (ActorId::Fetcher { task, .. }, FileAnswer::Bytes(bytes)) => {
+        let answer = input::answer(&self.job, operation, self.now_ns);
+        let records_ns = match actor.id {
+            ActorId::Fetcher { task, .. } => {
                 let vertex = self.job.vertices.iter().find(|vertex| vertex.operator == task.vertex);
-                vertex.map_or(0, |vertex| vertex.task.record_interval_ns.saturating_mul(bytes.len() as u64))
+                vertex.map_or(0, |vertex| vertex.task.record_interval_ns.saturating_mul(answer.file_bytes()))
             }
             _ => 0,
         };
@@ -165,12 +165,12 @@ impl World {
         let steps = choices.choose(label, Draw::Below(SERVICE_GRID));
         let disk_ns = 1 + self.scenario.network.service_jitter_ns * steps / SERVICE_GRID;
         let tie = tie(4, actor_code(actor.id));
-        let item = Item::FileAnswer { slot, answer: Box::new(answer) };
+        let item = Item::InputAnswer { slot, answer: Box::new(answer) };
         self.pending.push(self.now_ns + records_ns + disk_ns, tie, item);
     }
 
     /// The outside answers a thread. One that has died meanwhile does not care.
-    pub(super) fn file_answers(&mut self, slot: usize, answer: FileAnswer, choices: &mut dyn Choices) {
+    pub(super) fn input_answers(&mut self, slot: usize, answer: InputAnswer, choices: &mut dyn Choices) {
         let Some(role) = self.memory_of(slot).filter(|_| self.actors[slot].alive) else { return };
         debug_assert_ne!(role, slot, "a role's own thread asks for nothing");
         let fetcher = match self.actors[slot].body {

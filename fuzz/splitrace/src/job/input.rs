@@ -7,9 +7,8 @@ use splitrace_runtime::api::source::SimpleVersionedSerializer;
 use splitrace_runtime::api::source_state::{
     EnumeratorState, StateError, decode_enumerator_state, decode_reader_state,
 };
-use splitrace_runtime::connectors::file_source::{
-    FileEnumeratorState, FileSourceSerializer, FileSplit, is_input,
-};
+use splitrace_runtime::connectors::file_source::{FileEnumeratorState, FileSplit, is_input};
+use splitrace_runtime::connectors::postcard_serializer::PostcardSerializer;
 use splitrace_runtime::message::{CompletedCheckpoint, SplitPayload};
 
 /// The bytes of all input files; `None` for a source without an end, as more may come.
@@ -35,7 +34,7 @@ fn bytes_left(checkpoint: &CompletedCheckpoint) -> Result<Option<u64>, StateErro
     for (_, state) in &checkpoint.coordinators {
         let EnumeratorState { pending, extra } = decode_enumerator_state(state)?;
         let Some((version, extra)) = extra.split_first() else { return Ok(None) };
-        let state: FileEnumeratorState = FileSourceSerializer.deserialize(u32::from(*version), extra)?;
+        let state: FileEnumeratorState = PostcardSerializer.deserialize(u32::from(*version), extra)?;
         if !state.has_looked {
             return Ok(None);
         }
@@ -49,7 +48,7 @@ fn bytes_left(checkpoint: &CompletedCheckpoint) -> Result<Option<u64>, StateErro
 
 fn bytes_of(splits: &[SplitPayload]) -> Result<u64, StateError> {
     let left = |split: &SplitPayload| {
-        let FileSplit { part, .. } = FileSourceSerializer.deserialize(split.version, &split.bytes)?;
+        let FileSplit { part, .. } = PostcardSerializer.deserialize(split.version, &split.bytes)?;
         Ok(part.end().saturating_sub(part.position))
     };
     splits.iter().map(left).sum()

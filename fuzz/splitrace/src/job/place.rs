@@ -2,9 +2,10 @@
 
 use super::watch::Watch;
 use crate::real_files::RealFiles;
-use splitrace_node::host::{Files, Scheduler, Witness};
+use splitrace_node::host::{Input, Scheduler, Witness};
 use splitrace_runtime::actor::TurnDecision;
-use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::api::file_io::FileAnswer;
+use splitrace_runtime::api::input_io::{InputAnswer, InputOperation};
 use splitrace_runtime::config::NANOS_PER_MILLI;
 use splitrace_runtime::event::EventKind;
 use splitrace_runtime::ids::{ActorId, Incarnation, LeaderEpoch, ProcessAddress, ProcessId};
@@ -67,12 +68,15 @@ impl Scheduler for Place {
     }
 }
 
-impl Files for Place {
-    fn carry_out(&mut self, operation: &FileOperation) -> FileAnswer {
+impl Input for Place {
+    fn carry_out(&mut self, operation: &InputOperation, _now_ns: u64) -> InputAnswer {
+        let InputOperation::File(operation) = operation else {
+            unreachable!("a real job reads files: {operation:?}");
+        };
         let answer = self.input.perform(operation);
         if let FileAnswer::Bytes(bytes) = &answer {
             self.watch.read(bytes.len() as u64);
         }
-        answer
+        InputAnswer::File(answer)
     }
 }

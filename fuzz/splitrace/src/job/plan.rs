@@ -61,6 +61,7 @@ pub(super) fn config(job: &Job) -> JobConfig {
             reader: FileReaderConfig { format: job.format, chunk_bytes: CHUNK_BYTES },
             discovery_period_ns: job.discover_every.map(nanoseconds),
         }),
+        log: None,
         task: task(&job.sink),
         coordinated: None,
         exchange: None,

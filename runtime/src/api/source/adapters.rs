@@ -9,7 +9,7 @@ use super::ports::{
     AsyncCall, AsyncCallName, EnumeratorContext, EnumeratorFactory, EnumeratorPort, InputStatus, PauseError,
     ReaderContext, ReaderPort, UserError,
 };
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source_state::{self, EnumeratorState, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -123,7 +123,7 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
         self.reader.fetch_due(fetcher);
     }
 
-    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: FileAnswer) {
+    fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: InputAnswer) {
         self.reader.fetch_answered(fetcher, answer);
     }
 
@@ -321,11 +321,11 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         self.enumerator.run_async(call)
     }
 
-    fn ask_async(&mut self, call: AsyncCallName) -> Option<FileOperation> {
+    fn ask_async(&mut self, call: AsyncCallName) -> Option<InputOperation> {
         self.enumerator.ask_async(call)
     }
 
-    fn async_answered(&mut self, call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+    fn async_answered(&mut self, call: AsyncCallName, answer: InputAnswer) -> Result<Vec<u8>, UserError> {
         self.enumerator.async_answered(call, answer)
     }
 

@@ -5,7 +5,7 @@
 //! can find the splits in it (see [`source_state`](crate::api::source_state)).
 
 use super::ports::{AsyncCall, AsyncCallName, InputStatus, PauseError, ReaderContext, UserError};
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source_state::{self, StateError};
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
@@ -286,7 +286,7 @@ pub trait SplitEnumerator: Clone + Debug + Hash + Send + Sync + 'static {
 
     /// What the worker is to ask the outside for before it runs the call; nothing unless implemented. Where it asks,
     /// [`Self::async_answered`] comes in place of [`Self::run_async`].
-    fn ask_async(&mut self, _call: AsyncCallName) -> Option<FileOperation> {
+    fn ask_async(&mut self, _call: AsyncCallName) -> Option<InputOperation> {
         None
     }
 
@@ -294,7 +294,7 @@ pub trait SplitEnumerator: Clone + Debug + Hash + Send + Sync + 'static {
     ///
     /// # Errors
     /// Any failure; it is handed to [`Self::handle_async_result`].
-    fn async_answered(&mut self, _call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+    fn async_answered(&mut self, _call: AsyncCallName, answer: InputAnswer) -> Result<Vec<u8>, UserError> {
         Err(UserError::new(format!("nothing was asked for, and this was the answer: {answer:?}")))
     }
 
@@ -384,7 +384,7 @@ pub trait SourceReader: Clone + Debug + Hash + Send + Sync + 'static {
     fn fetch_due(&mut self, _fetcher: FetcherNumber) {}
 
     /// The answer to what a fetcher's fetch asked for.
-    fn fetch_answered(&mut self, _fetcher: FetcherNumber, _answer: FileAnswer) {}
+    fn fetch_answered(&mut self, _fetcher: FetcherNumber, _answer: InputAnswer) {}
 
     /// The task ends; nothing to do unless implemented.
     fn close(&mut self) {}

@@ -1,6 +1,6 @@
 //! The byte-level ports: what a task calls of a reader, and a source coordinator of an enumerator.
 
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::ids::{CheckpointId, ExecutionAttemptId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::{ReaderEvent, SplitPayload};
 use crate::reader_base::FetcherContext;
@@ -189,7 +189,7 @@ pub trait ReaderPort: Debug + Send + Sync {
     fn fetch_due(&mut self, _fetcher: FetcherNumber) {}
 
     /// The answer to what a fetcher's fetch asked for.
-    fn fetch_answered(&mut self, _fetcher: FetcherNumber, _answer: FileAnswer) {}
+    fn fetch_answered(&mut self, _fetcher: FetcherNumber, _answer: InputAnswer) {}
 
     /// The task's thread ends; nothing is called any more, but for the last turns of the reader's fetchers.
     fn close(&mut self) {}
@@ -372,7 +372,7 @@ pub trait EnumeratorPort: Debug + Send + Sync {
 
     /// What the worker is to ask the outside for before it runs the call; nothing unless implemented. Where it asks,
     /// [`Self::async_answered`] comes in place of [`Self::run_async`]: an enumerator that is pure cannot look by itself.
-    fn ask_async(&mut self, _call: AsyncCallName) -> Option<FileOperation> {
+    fn ask_async(&mut self, _call: AsyncCallName) -> Option<InputOperation> {
         None
     }
 
@@ -380,7 +380,7 @@ pub trait EnumeratorPort: Debug + Send + Sync {
     ///
     /// # Errors
     /// What user code throws: it goes to [`Self::handle_async_result`], and fails nothing by itself.
-    fn async_answered(&mut self, _call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+    fn async_answered(&mut self, _call: AsyncCallName, answer: InputAnswer) -> Result<Vec<u8>, UserError> {
         Err(UserError::new(format!("nothing was asked for, and this was the answer: {answer:?}")))
     }
 

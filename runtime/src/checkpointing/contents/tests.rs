@@ -60,6 +60,7 @@ fn config() -> JobConfig {
             source,
             task,
             files: None,
+            log: None,
             coordinated,
             exchange: None,
             topology: SinkTopologyConfig::CHAINED,

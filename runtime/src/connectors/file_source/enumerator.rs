@@ -7,7 +7,8 @@
 
 use super::discovery::Discovery;
 use super::source::FileSplit;
-use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::file_io::FileAnswer;
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{AsyncCall, AsyncCallName, SplitEnumerator, SplitEnumeratorContext, UserError};
 use crate::api::source_state::StateError;
 use crate::config::FileSourceConfig;
@@ -155,15 +156,15 @@ impl SplitEnumerator for FileEnumerator {
         Ok((self.pending.iter().cloned().collect(), self.state.clone()))
     }
 
-    fn ask_async(&mut self, call: AsyncCallName) -> Option<FileOperation> {
+    fn ask_async(&mut self, call: AsyncCallName) -> Option<InputOperation> {
         debug_assert_eq!(call, LOOK, "it asks for nothing else");
-        Some(self.state.discovery.look())
+        Some(InputOperation::File(self.state.discovery.look()))
     }
 
-    fn async_answered(&mut self, call: AsyncCallName, answer: FileAnswer) -> Result<Vec<u8>, UserError> {
+    fn async_answered(&mut self, call: AsyncCallName, answer: InputAnswer) -> Result<Vec<u8>, UserError> {
         debug_assert_eq!(call, LOOK, "it asks for nothing else");
         match answer {
-            FileAnswer::Listed(files) => Ok(encode_onto(&files, Vec::new())),
+            InputAnswer::File(FileAnswer::Listed(files)) => Ok(encode_onto(&files, Vec::new())),
             other => Err(UserError::new(format!("the folder cannot be listed: {other:?}"))),
         }
     }

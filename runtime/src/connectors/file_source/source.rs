@@ -9,23 +9,16 @@ use super::enumerator::{FileEnumerator, FileEnumeratorState};
 use super::source_split_reader::FileSourceSplitReader;
 use super::split::FileSourceSplit;
 use crate::api::source::{
-    Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, SimpleVersionedSerializer, Source,
-    SourceEnumerators, SourceSplit,
+    Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, Source, SourceEnumerators, SourceSplit,
 };
-use crate::api::source_state::StateError;
-use crate::config::{
-    FetcherConfig, FetcherThreading, FileReaderConfig, FileSourceConfig, ReaderKind, TaskConfig,
-};
+use crate::config::{FetcherConfig, FileReaderConfig, FileSourceConfig, ReaderKind, TaskConfig};
+use crate::connectors::postcard_serializer::PostcardSerializer;
 use crate::defects::DefectSet;
-use crate::encoding::encode_onto;
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, RecordEmitter, SourceReaderBase};
 use crate::records::{Record, SplitPosition};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// The hand-over queue's room when the job says nothing of fetchers (`source.reader.element.queue.capacity`).
-const QUEUE_CAPACITY: u32 = 2;
 
 /// A part of a file with its identity in the job.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -43,27 +36,6 @@ impl SourceSplit for FileSplit {
     fn at(&self) -> SplitPosition {
         debug_assert!(self.records <= self.part.length, "each record has a byte of the part");
         SplitPosition { split: self.id, position: self.records, end: self.part.length }
-    }
-}
-
-/// How splits and the enumerator's own state are written: by postcard, in one version.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FileSourceSerializer;
-
-impl<T: Serialize + for<'a> Deserialize<'a>> SimpleVersionedSerializer<T> for FileSourceSerializer {
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn serialize(&self, value: &T) -> Vec<u8> {
-        encode_onto(value, Vec::new())
-    }
-
-    fn deserialize(&self, version: u32, bytes: &[u8]) -> Result<T, StateError> {
-        if version != 1 {
-            return Err(StateError::UnknownVersion(version));
-        }
-        Ok(postcard::from_bytes(bytes)?)
     }
 }
 
@@ -98,8 +70,8 @@ impl Source for FileSource {
     type EnumeratorExtra = FileEnumeratorState;
     type Enumerator = FileEnumerator;
     type Reader = SourceReaderBase<FileSourceSplitReader, FileRecordEmitter>;
-    type SplitSerializer = FileSourceSerializer;
-    type ExtraSerializer = FileSourceSerializer;
+    type SplitSerializer = PostcardSerializer;
+    type ExtraSerializer = PostcardSerializer;
 
     fn boundedness(&self) -> Boundedness {
         match self.config.discovery_period_ns {
@@ -131,24 +103,25 @@ impl Source for FileSource {
         SourceReaderBase::new(options, split_reader, FileRecordEmitter, self.defects)
     }
 
-    fn split_serializer(&self) -> FileSourceSerializer {
-        FileSourceSerializer
+    fn split_serializer(&self) -> PostcardSerializer {
+        PostcardSerializer
     }
 
-    fn extra_serializer(&self) -> FileSourceSerializer {
-        FileSourceSerializer
+    fn extra_serializer(&self) -> PostcardSerializer {
+        PostcardSerializer
     }
 }
-
-/// What a reader has when its job says nothing of fetchers.
-pub(super) const FETCHERS: FetcherConfig =
-    FetcherConfig { threading: FetcherThreading::Multiplexed, queue_capacity: QUEUE_CAPACITY };
 
 /// What makes the enumerators of a vertex that reads files.
 #[must_use]
 pub fn file_enumerators(operator: OperatorUid, config: &FileSourceConfig) -> Arc<dyn EnumeratorFactory> {
     let config = config.clone();
-    Arc::new(SourceEnumerators(FileSource { operator, config, fetchers: FETCHERS, defects: DefectSet::NONE }))
+    Arc::new(SourceEnumerators(FileSource {
+        operator,
+        config,
+        fetchers: FetcherConfig::DEFAULT,
+        defects: DefectSet::NONE,
+    }))
 }
 
 /// A reader as a task runs it. It always has fetchers: reading a file blocks.
@@ -156,7 +129,7 @@ pub fn file_enumerators(operator: OperatorUid, config: &FileSourceConfig) -> Arc
 pub fn file_reader(files: FileReaderConfig, task: &TaskConfig, defects: DefectSet) -> Box<dyn ReaderPort> {
     let fetchers = match task.reader {
         ReaderKind::Fetchers(fetchers) => fetchers,
-        ReaderKind::Direct | ReaderKind::Blocking => FETCHERS,
+        ReaderKind::Direct | ReaderKind::Blocking => FetcherConfig::DEFAULT,
     };
     let config =
         FileSourceConfig { folder: String::new(), block_bytes: 1, reader: files, discovery_period_ns: None };

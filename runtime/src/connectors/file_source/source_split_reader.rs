@@ -3,6 +3,7 @@
 use super::source::FileSplit;
 use super::split_reader::FileSplitReader;
 use crate::api::file_io::FileAnswer;
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{PauseError, UserError};
 use crate::config::FileReaderConfig;
 use crate::ids::SplitId;
@@ -113,7 +114,7 @@ impl SplitReader for FileSourceSplitReader {
         if records.is_empty() && !is_finished {
             let operation = current.reader.next_operation().expect("an unfinished split has more to read");
             self.asked = Some(split);
-            return Ok(Fetch::Asks(operation));
+            return Ok(Fetch::Asks(InputOperation::File(operation)));
         }
         batch.add(split, records);
         if is_finished {
@@ -135,8 +136,11 @@ impl SplitReader for FileSourceSplitReader {
         Ok(())
     }
 
-    fn answered(&mut self, answer: FileAnswer) {
+    fn answered(&mut self, answer: InputAnswer) {
         debug_assert!(self.asked.is_some(), "only what was asked for is answered");
+        let InputAnswer::File(answer) = answer else {
+            unreachable!("a file was asked for: {answer:?}");
+        };
         self.answer = self.asked.take().map(|split| (split, answer));
     }
 

@@ -1,11 +1,12 @@
 //! The source behind its ports: any text, cut anywhere, with restores, late answers and splits that come in between.
 
 use super::enumerator::FileEnumerator;
-use super::source::FETCHERS;
 use super::*;
 use crate::api::file_io::{FileAnswer, FileOperation};
+use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::*;
-use crate::config::{FileReaderConfig, FileSourceConfig};
+use crate::config::{FetcherConfig, FileReaderConfig, FileSourceConfig};
+use crate::connectors::recording_context::RecordingContext;
 use crate::coordination::test_jobs::job;
 use crate::defects::DefectSet;
 use crate::ids::{CheckpointId, FetcherNumber, OperatorUid, SplitId, SubtaskIndex};
@@ -27,7 +28,7 @@ fn encoded(split: &FileSplit) -> SplitPayload {
     let source = FileSource {
         operator: OperatorUid(0),
         config: config(1),
-        fetchers: FETCHERS,
+        fetchers: FetcherConfig::DEFAULT,
         defects: DefectSet::NONE,
     };
     source.encode_split(split)
@@ -40,7 +41,7 @@ struct Reading<'a> {
     reader: Box<dyn ReaderPort>,
     context: ReaderContext,
     fetchers: Vec<FetcherNumber>,
-    asked: VecDeque<(FetcherNumber, FileOperation)>,
+    asked: VecDeque<(FetcherNumber, InputOperation)>,
     lines: Vec<Vec<u8>>,
 }
 
@@ -89,10 +90,14 @@ impl<'a> Reading<'a> {
 
     fn answer(&mut self) -> Option<InputStatus> {
         let (fetcher, operation) = self.asked.pop_front()?;
-        let FileOperation::Read { at, length, .. } = operation else { panic!("a reader reads") };
+        let InputOperation::File(FileOperation::Read { at, length, .. }) = operation else {
+            panic!("a reader reads")
+        };
         let from = self.content.get(at as usize..).unwrap_or_default();
-        self.reader
-            .fetch_answered(fetcher, FileAnswer::Bytes(from[..from.len().min(length as usize)].to_vec()));
+        self.reader.fetch_answered(
+            fetcher,
+            InputAnswer::File(FileAnswer::Bytes(from[..from.len().min(length as usize)].to_vec())),
+        );
         Some(InputStatus::MoreAvailable)
     }
 
@@ -176,70 +181,20 @@ proptest! {
     }
 }
 
-/// Two subtasks, both registered; writes down what it is asked for.
-#[derive(Default)]
-struct Context {
-    said: Vec<String>,
-}
-
-impl SplitEnumeratorContext<FileSplit> for Context {
-    fn current_parallelism(&self) -> u32 {
-        2
-    }
-
-    fn registered_readers(&self) -> Vec<SubtaskIndex> {
-        vec![SubtaskIndex(0), SubtaskIndex(1)]
-    }
-
-    fn splits_discovered(&mut self, splits: &[FileSplit]) {
-        self.said.push(format!("{} discovered", splits.len()));
-    }
-
-    fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<FileSplit>)>) -> Result<(), UserError> {
-        for (subtask, splits) in assignment {
-            self.said.push(format!("{} to {}", splits[0].id, subtask.0));
-        }
-        Ok(())
-    }
-
-    fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
-        self.said.push(format!("no more to {}", subtask.0));
-        Ok(())
-    }
-
-    fn send_event_to_source_reader(&mut self, _: SubtaskIndex, _: Vec<u8>) -> Result<(), UserError> {
-        panic!("no custom events here")
-    }
-
-    fn call_async(&mut self, call: AsyncCall) {
-        self.said.push(format!("look, again after {:?}", call.period_ns));
-    }
-
-    fn run_in_coordinator_thread(&mut self, _: AsyncCallName) {
-        panic!("nothing is run there")
-    }
-}
-
-impl Context {
-    fn said(&mut self) -> String {
-        std::mem::take(&mut self.said).join("; ")
-    }
-}
-
 /// What the worker makes of a folder with these files.
-fn look(enumerator: &mut FileEnumerator, files: &[(&str, u64)], context: &mut Context) {
+fn look(enumerator: &mut FileEnumerator, files: &[(&str, u64)], context: &mut RecordingContext) {
     let call = AsyncCallName(0);
     let asked = enumerator.ask_async(call);
-    assert_eq!(asked, Some(FileOperation::List { folder: "in".to_owned() }));
+    assert_eq!(asked, Some(InputOperation::File(FileOperation::List { folder: "in".to_owned() })));
     let files = files.iter().map(|(path, size)| ((*path).to_owned(), *size)).collect();
-    let result = enumerator.async_answered(call, FileAnswer::Listed(files));
+    let result = enumerator.async_answered(call, InputAnswer::File(FileAnswer::Listed(files)));
     enumerator.handle_async_result(call, result, context).expect("it is a list");
 }
 
 #[test]
 fn who_asks_before_the_look_is_served_after_it_and_then_nothing_more_comes() {
     let mut enumerator = FileEnumerator::create(OperatorUid(0), &config(1));
-    let mut context = Context::default();
+    let mut context = RecordingContext::default();
     enumerator.start(&mut context).unwrap();
     enumerator.handle_split_request(SubtaskIndex(1), &mut context).unwrap();
     assert_eq!(context.said(), "look, again after None");
@@ -257,7 +212,7 @@ fn who_asks_before_the_look_is_served_after_it_and_then_nothing_more_comes() {
 fn a_source_without_an_end_goes_on_looking_and_numbers_on() {
     let config = FileSourceConfig { discovery_period_ns: Some(5), ..config(1) };
     let mut enumerator = FileEnumerator::create(OperatorUid(0), &config);
-    let mut context = Context::default();
+    let mut context = RecordingContext::default();
     enumerator.start(&mut context).unwrap();
     look(&mut enumerator, &[("in/a", 4)], &mut context);
     enumerator.handle_split_request(SubtaskIndex(0), &mut context).unwrap();
@@ -272,7 +227,8 @@ fn a_source_without_an_end_goes_on_looking_and_numbers_on() {
 #[test]
 fn a_bounded_source_fails_with_its_look() {
     let mut enumerator = FileEnumerator::create(OperatorUid(0), &config(1));
-    let result = enumerator.async_answered(AsyncCallName(0), FileAnswer::Failed("no disk".to_owned()));
-    let told = enumerator.handle_async_result(AsyncCallName(0), result, &mut Context::default());
+    let result = enumerator
+        .async_answered(AsyncCallName(0), InputAnswer::File(FileAnswer::Failed("no disk".to_owned())));
+    let told = enumerator.handle_async_result(AsyncCallName(0), result, &mut RecordingContext::default());
     assert!(told.is_err_and(|error| error.message.contains("no disk")));
 }

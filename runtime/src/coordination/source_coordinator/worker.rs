@@ -8,7 +8,7 @@
 
 use super::SourceCoordinator;
 use crate::actor::{Effect, Outbox};
-use crate::api::file_io::FileAnswer;
+use crate::api::input_io::InputAnswer;
 use crate::api::source::{AsyncCallName, UserError};
 use crate::message::Timer;
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ pub(super) struct Worker {
     /// The call for which it waits for the outside.
     asking: Option<AsyncCallName>,
     /// What the outside has answered.
-    answer: Option<FileAnswer>,
+    answer: Option<InputAnswer>,
     /// Answers that are still to come and that nobody wants any more.
     unwanted_answers: u32,
 }
@@ -86,7 +86,7 @@ impl SourceCoordinator {
     }
 
     /// The outside has answered what the worker asked for.
-    pub fn async_call_answered(&mut self, answer: FileAnswer) {
+    pub fn async_call_answered(&mut self, answer: InputAnswer) {
         if self.worker.unwanted_answers > 0 {
             self.worker.unwanted_answers -= 1;
             return;
@@ -113,7 +113,7 @@ impl SourceCoordinator {
         self.context.async_call_runs(call, out);
         if let Some(operation) = enumerator.ask_async(call) {
             self.worker.asking = Some(call);
-            return out.effect(Effect::AskFile(operation));
+            return out.effect(Effect::AskInput(operation));
         }
         let result = enumerator.run_async(call);
         self.ran(call, result, out);

@@ -128,6 +128,7 @@ pub fn descriptor(sink: SinkKind) -> TaskDescriptor {
         bounded: true,
         pull: true,
         files: None,
+        log: None,
         reports_splits: false,
         checkpointing: true,
         final_checkpoint: true,

@@ -50,6 +50,7 @@ pub(super) fn job(parallelism: u32, checkpointing: bool) -> JobConfig {
                 alignment: None,
             },
             files: None,
+            log: None,
             coordinated: None,
             exchange: None,
             topology: SinkTopologyConfig::CHAINED,
