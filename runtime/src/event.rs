@@ -512,7 +512,8 @@ pub enum EventKind {
         /// The records.
         range: OffsetRange,
     },
-    /// The user function dropped records on purpose. Read by R1, C2.
+    /// The user function dropped records on purpose; or the outside says that these offsets of a topic hold no input. Read
+    /// by R1, C2.
     RecordsFiltered {
         /// The records.
         range: OffsetRange,
