@@ -5,6 +5,7 @@
 mod demo;
 mod draw;
 mod file;
+mod input;
 mod place;
 mod resubmission;
 mod weaker_modes;
@@ -314,8 +315,8 @@ impl Scenario {
         age_ns.saturating_add(checkpoint_ns.saturating_mul(2)).saturating_add(2 * self.visible_within_ns())
     }
 
-    /// How many records the job must make visible in all, without those that the user function drops, and without those of a
-    /// topic that is begun at its latest record: how many these are, only time tells.
+    /// How many records the job must make visible in all, without those that the user function drops, and without those of
+    /// a topic that is begun at its latest record: how many these are, only time tells.
     #[must_use]
     pub fn expected_records(&self) -> u64 {
         self.job

@@ -10,8 +10,8 @@
 //!   fetcher: FileSourceSplitReader ── Read ──▶ the outside ── bytes ──▶ FileSplitReader: records ──▶ SourceReaderBase
 //! ```
 //! Pure logic over [`FileOperation`](crate::api::file_io::FileOperation)s: a fetcher's thread and the coordinator's worker
-//! ask for them as for a system call ([`Effect::AskInput`](crate::actor::Effect::AskInput)) and go on with the answer. It is
-//! Flink's `FileSource` with a splittable text format and its `NonSplittingRecursiveEnumerator`, pull only.
+//! ask for them as for a system call ([`Effect::AskInput`](crate::actor::Effect::AskInput)) and go on with the answer. It
+//! is Flink's `FileSource` with a splittable text format and its `NonSplittingRecursiveEnumerator`, pull only.
 
 mod discovery;
 mod enumerator;

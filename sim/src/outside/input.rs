@@ -1,8 +1,8 @@
 //! What the sources of a simulated job read: files, or the [`topic`] of a log.
 //!
-//! Every line of a file is empty. So a part of a file has as many records as bytes, wherever it is cut, and its census needs
-//! no table; that lines of other lengths are read rightly, the source's own tests and real jobs show. The files follow from
-//! the job's configuration and never change: nothing of them is kept, forked or hashed.
+//! Every line of a file is empty. So a part of a file has as many records as bytes, wherever it is cut, and its census
+//! needs no table; that lines of other lengths are read rightly, the source's own tests and real jobs show. The files
+//! follow from the job's configuration and never change: nothing of them is kept, forked or hashed.
 
 pub mod topic;
 

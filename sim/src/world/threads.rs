@@ -143,8 +143,8 @@ impl World {
         }
     }
 
-    /// A thread asks the outside for something of what its source reads, and waits as for a system call. The answer takes as long as
-    /// the source has no next record, and whatever a disk takes.
+    /// A thread asks the outside for something of what its source reads, and waits as for a system call. The answer takes
+    /// as long as the source has no next record, and whatever a disk takes.
     pub(super) fn ask_input(&mut self, slot: usize, operation: &InputOperation, choices: &mut dyn Choices) {
         let actor = &self.actors[slot];
         debug_assert!(

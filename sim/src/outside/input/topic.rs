@@ -8,7 +8,7 @@
 //! configuration and the time alone: nothing of a topic is kept, forked or hashed.
 //!
 //! Offsets that hold no input (markers, aborted records) are known to the outside and to nobody else before they are read.
-//! So the outside declares them filtered, at the beginning of a run, and a reader that takes one of them for a record shows.
+//! So the outside declares them filtered, at the beginning of a run, and a reader that takes one for a record shows.
 
 use splitrace_runtime::api::log_io::{
     FetchedPartition, IsolationLevel, LogReadAnswer, LogReadOperation, PartitionOffsets,
