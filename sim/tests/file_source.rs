@@ -1,5 +1,5 @@
 //! Jobs whose sources read files, with the faults that their seeds draw: each line is committed once, and every invariant
-//! is judged as for numbers. The default draw does not make such jobs; they are drawn ones with other sources.
+//! is judged as for numbers. The default draw makes few such jobs; these are drawn ones with other sources.
 
 use splitrace_runtime::config::{
     AssignmentPolicy, EnumeratorScript, FetcherConfig, FetcherThreading, FileReaderConfig, FileSourceConfig,
