@@ -15,7 +15,7 @@ use crate::checker::{Checker, Docket, RunEnd, RunSetup};
 use crate::code::Code;
 use crate::kinds::{Kind, KindSet};
 use crate::violation::{Subject, Violation};
-use splitrace_runtime::config::SinkKind;
+use splitrace_runtime::config::{FileMedium, SinkKind};
 use splitrace_runtime::event::{Event, EventKind};
 use splitrace_runtime::ids::{Fence, SubtaskId, TransactionName};
 use splitrace_runtime::message::JobResult;
@@ -37,7 +37,8 @@ pub struct NoResidue {
     unsettled: Vec<Work>,
     /// Whether there ever was any.
     begun: bool,
-    /// Whether an open transaction ends with its session: that is the server's duty, and the sink owes it no end.
+    /// Whether an open transaction ends with its session or its upload: that is the server's duty, and the sink owes it no
+    /// end.
     has_sessions: bool,
     /// Where nobody is fenced off: the newest life of each writer that has looked for leftovers.
     looked: BTreeMap<SubtaskId, Fence>,
@@ -51,7 +52,11 @@ impl NoResidue {
             docket: Docket::new(setup, Code::C4),
             unsettled: Vec::new(),
             begun: false,
-            has_sessions: setup.config.sink == SinkKind::PreparedTable,
+            has_sessions: match setup.config.sink {
+                SinkKind::PreparedTable => true,
+                SinkKind::Files(files) => files.medium == FileMedium::ObjectStore,
+                _ => false,
+            },
             looked: BTreeMap::new(),
         }
     }

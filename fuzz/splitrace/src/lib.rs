@@ -17,6 +17,7 @@ pub mod job;
 pub mod oracle;
 pub mod parse;
 pub mod real_files;
+pub mod real_objects;
 pub mod real_table;
 pub mod report;
 pub mod story;

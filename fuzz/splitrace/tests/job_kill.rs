@@ -13,6 +13,7 @@ use workshop::{MEGABYTE, Workshop, interrupt, said};
 const ON_CHECKPOINT: &str = "folder = 'out'\npolicy = 'on-checkpoint'";
 const BY_AGE: &str = "folder = 'out'\npolicy = 'default'\npart_bytes = 200000\nrollover = '100ms'\nbucket_check = '50ms'\n\
                       buckets = 3";
+const IN_OBJECTS: &str = "folder = 'out'\nmedium = 'object-store'";
 
 /// Makes text, kills the job three times, lets it finish, and counts.
 fn survive(seed: u64, bytes: usize, sink: &str, changes_max: u64) {
@@ -35,10 +36,16 @@ fn three_kills_lose_and_double_no_line_when_files_roll_by_age() {
 }
 
 #[test]
+fn three_kills_lose_and_double_no_line_in_an_object_store() {
+    survive(10, 5 * MEGABYTE, IN_OBJECTS, 40);
+}
+
+#[test]
 #[ignore = "minutes: `ci/nightly.sh` runs it"]
 fn twenty_jobs_of_fifty_megabytes() {
     for seed in 100..120 {
-        survive(seed, 50 * MEGABYTE, if seed % 2 == 0 { ON_CHECKPOINT } else { BY_AGE }, 200);
+        let sink = [ON_CHECKPOINT, BY_AGE, IN_OBJECTS][seed as usize % 3];
+        survive(seed, 50 * MEGABYTE, sink, 200);
     }
 }
 

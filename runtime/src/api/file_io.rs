@@ -115,6 +115,9 @@ pub enum FileAnswer {
     TooShort(u64),
     /// There is no space left; nothing, or a part of the bytes, was written.
     NoSpace,
+    /// An object store cannot change what it has: nothing was done. It takes uploads, which a sync completes, and it
+    /// copies; it neither cuts nor goes on with what is complete.
+    Immutable,
     /// The file system failed otherwise; whether it was done is unknown.
     Failed(String),
     /// The bytes that were read.

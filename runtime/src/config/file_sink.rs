@@ -17,6 +17,21 @@ pub struct FileSinkConfig {
     pub buckets: u32,
     /// What a line says.
     pub lines: LineContent,
+    /// What the files lie in.
+    #[serde(default)]
+    pub medium: FileMedium,
+}
+
+/// What files lie in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileMedium {
+    /// A file system, as POSIX has it.
+    #[default]
+    FileSystem,
+    /// An object store: what is complete is never changed, and what is not is gone with whoever was sending it. So no file
+    /// stays open over a checkpoint.
+    ObjectStore,
 }
 
 /// What a record's line says.
@@ -37,14 +52,17 @@ impl FileSinkConfig {
         bucket_check_interval_ms: 60_000,
         buckets: 1,
         lines: LineContent::Provenance,
+        medium: FileMedium::FileSystem,
     };
 
-    /// Whether every number is one that may be given, and the format can live with the policy: a bulk format rolls at every
-    /// checkpoint.
+    /// Whether every number is one that may be given, and format and medium can live with the policy: a bulk format rolls
+    /// at every checkpoint, and so does an object store.
     #[must_use]
     pub const fn is_valid(&self) -> bool {
         let rolls = matches!(self.policy, RollingPolicy::OnCheckpoint);
-        self.bucket_check_interval_ms > 0 && self.buckets > 0 && (rolls || matches!(self.format, Format::Row))
+        let may_stay_open =
+            matches!(self.format, Format::Row) && matches!(self.medium, FileMedium::FileSystem);
+        self.bucket_check_interval_ms > 0 && self.buckets > 0 && (rolls || may_stay_open)
     }
 
     /// What its writer is made for.

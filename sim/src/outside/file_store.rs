@@ -1,4 +1,4 @@
-//! The file system that a job's file sink writes to, with its ledger.
+//! The file system or the object store that a job's file sink writes to, with its ledger.
 //!
 //! What is visible is what the bytes of the renamed files say, read when they are renamed. A hidden file is a transaction
 //! under the name that its own name stands for; the file system itself knows nothing of names, lives or fences, and refuses
@@ -7,12 +7,13 @@
 
 use super::content::Content;
 use super::store::{Caller, OpenTransaction};
-use super::{FileSystem, VisibleLedger};
+use super::{FileSystem, ObjectSpace, VisibleLedger};
 use crate::choices::Choices;
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
+use splitrace_runtime::config::FileMedium;
 use splitrace_runtime::connectors::file_sink::{provenance, transaction_of};
 use splitrace_runtime::event::EventKind;
-use splitrace_runtime::ids::{Fence, SplitId, TransactionName};
+use splitrace_runtime::ids::{ExecutionAttemptId, Fence, LeaderEpoch, SplitId, TransactionName};
 use splitrace_runtime::message::{StoreReply, StoreRequest};
 use splitrace_runtime::records::{Record, RecordRanges};
 use std::collections::BTreeMap;
@@ -28,25 +29,74 @@ struct Hidden {
     durable: bool,
 }
 
+/// What holds the bytes.
+#[derive(Clone, Debug, Hash)]
+enum Medium {
+    Files(FileSystem),
+    Objects(ObjectSpace),
+}
+
+impl Medium {
+    fn execute(&mut self, caller: Caller, operation: &FileOperation) -> FileAnswer {
+        match self {
+            Self::Files(files) => files.perform(operation),
+            Self::Objects(objects) => objects.execute(caller, operation),
+        }
+    }
+
+    fn read(&self, path: &str) -> Option<&[u8]> {
+        match self {
+            Self::Files(files) => files.read(path),
+            Self::Objects(objects) => objects.read(path),
+        }
+    }
+
+    fn crash(&mut self, choices: &mut dyn Choices) {
+        match self {
+            Self::Files(files) => files.lose_power(choices),
+            Self::Objects(objects) => objects.crash(choices),
+        }
+    }
+
+    /// The transactions of what is there and not visible.
+    fn hidden(&self) -> Vec<TransactionName> {
+        let listed = match self {
+            Self::Files(files) => files.list(""),
+            Self::Objects(objects) => objects.list(""),
+        };
+        listed.iter().filter_map(|(path, _)| transaction_of(path)).collect()
+    }
+}
+
 /// See the module.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Hash)]
 pub struct FileStore {
-    files: FileSystem,
+    medium: Medium,
     hidden: BTreeMap<TransactionName, Hidden>,
     visible: VisibleLedger,
 }
 
 impl FileStore {
+    /// An empty one.
+    #[must_use]
+    pub fn new(medium: FileMedium) -> Self {
+        let medium = match medium {
+            FileMedium::FileSystem => Medium::Files(FileSystem::default()),
+            FileMedium::ObjectStore => Medium::Objects(ObjectSpace::default()),
+        };
+        Self { medium, hidden: BTreeMap::new(), visible: VisibleLedger::default() }
+    }
+
+    /// Whether what is not complete goes with whoever was sending it.
+    #[must_use]
+    pub const fn has_uploads(&self) -> bool {
+        matches!(self.medium, Medium::Objects(_))
+    }
+
     /// What was made visible.
     #[must_use]
     pub const fn visible(&self) -> &VisibleLedger {
         &self.visible
-    }
-
-    /// The files.
-    #[must_use]
-    pub const fn files(&self) -> &FileSystem {
-        &self.files
     }
 
     /// The hidden files, by name.
@@ -61,21 +111,34 @@ impl FileStore {
         self.hidden.iter().map(open).collect()
     }
 
-    /// The machine loses its power.
-    pub fn lose_power(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
-        self.files.lose_power(choices);
-        let FileAnswer::Listed(left) = self.files.perform(&FileOperation::List { folder: String::new() })
-        else {
-            unreachable!("a list lists");
-        };
-        let left: Vec<TransactionName> = left.iter().filter_map(|(path, _)| transaction_of(path)).collect();
-        self.hidden.retain(|name, hidden| {
-            let is_left = left.contains(name);
-            if !is_left {
-                events
-                    .push(EventKind::TransactionRolledBack { transaction: *name, prepared: hidden.durable });
+    /// The machine loses its power, or the service goes down.
+    pub fn crash(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
+        self.medium.crash(choices);
+        let left = self.medium.hidden();
+        self.forget(events, |name| !left.contains(&name));
+    }
+
+    /// An execution is gone, and its uploads with it.
+    pub(super) fn lose_client(
+        &mut self,
+        attempt: ExecutionAttemptId,
+        epoch: LeaderEpoch,
+        events: &mut Vec<EventKind>,
+    ) {
+        let Medium::Objects(objects) = &mut self.medium else { return };
+        let gone = objects.lose_client(attempt, epoch);
+        let gone: Vec<TransactionName> = gone.iter().filter_map(|path| transaction_of(path)).collect();
+        self.forget(events, |name| gone.contains(&name));
+    }
+
+    /// Tells of what is gone.
+    fn forget(&mut self, events: &mut Vec<EventKind>, is_gone: impl Fn(TransactionName) -> bool) {
+        self.hidden.retain(|&transaction, hidden| {
+            let is_gone = is_gone(transaction);
+            if is_gone {
+                events.push(EventKind::TransactionRolledBack { transaction, prepared: hidden.durable });
             }
-            is_left
+            !is_gone
         });
     }
 
@@ -92,7 +155,7 @@ impl FileStore {
             FileOperation::Publish { hidden, length, .. } => self.content_of(hidden, *length),
             _ => Content::default(),
         };
-        let answer = self.files.perform(&operation);
+        let answer = self.medium.execute(caller, &operation);
         if answer == FileAnswer::Done || matches!(answer, FileAnswer::Listed(_) | FileAnswer::AlreadyDone) {
             self.enter(caller, operation, &answer, content, events);
         }
@@ -101,7 +164,7 @@ impl FileStore {
 
     /// The records that a file's first bytes say.
     fn content_of(&self, path: &str, length: u64) -> Content {
-        let bytes = self.files.read(path).unwrap_or_default();
+        let bytes = self.medium.read(path).unwrap_or_default();
         content_in(&bytes[..bytes.len().min(length as usize)])
     }
 

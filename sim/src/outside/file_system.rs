@@ -127,7 +127,7 @@ impl FileSystem {
         cut
     }
 
-    fn list(&self, folder: &str) -> Vec<(String, u64)> {
+    pub(super) fn list(&self, folder: &str) -> Vec<(String, u64)> {
         let lies_in = |path: &str| {
             folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         };

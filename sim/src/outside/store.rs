@@ -54,7 +54,7 @@ pub enum Store {
     Append(AppendStore),
     /// The store of transactions.
     Transactional(TransactionalStore),
-    /// The file system.
+    /// The file system, or the object store.
     Files(FileStore),
     /// The table with prepared transactions.
     Prepared(PreparedTable),
@@ -71,7 +71,7 @@ impl Store {
         match kind {
             SinkKind::Append => Self::Append(AppendStore::default()),
             SinkKind::Transactional => Self::Transactional(TransactionalStore::new(defects)),
-            SinkKind::Files(_) => Self::Files(FileStore::default()),
+            SinkKind::Files(files) => Self::Files(FileStore::new(files.medium)),
             SinkKind::PreparedTable => Self::Prepared(PreparedTable::default()),
             SinkKind::SnapshotTable => Self::Snapshots(SnapshotTable::default()),
             SinkKind::Log(_) => Self::Log(TransactionalLog::new(defects)),
@@ -113,7 +113,11 @@ impl Store {
     /// Whether it has connections, and must be told when a client is gone.
     #[must_use]
     pub const fn has_connections(&self) -> bool {
-        matches!(self, Self::Prepared(_))
+        match self {
+            Self::Prepared(_) => true,
+            Self::Files(store) => store.has_uploads(),
+            Self::Append(_) | Self::Transactional(_) | Self::Snapshots(_) | Self::Log(_) => false,
+        }
     }
 
     /// Whether another writer could get in before this call.
@@ -145,8 +149,8 @@ impl Store {
         events: &mut Vec<EventKind>,
     ) {
         match self {
-            Self::Append(_) | Self::Transactional(_) | Self::Files(_) | Self::Snapshots(_) | Self::Log(_) => {
-            }
+            Self::Append(_) | Self::Transactional(_) | Self::Snapshots(_) | Self::Log(_) => {}
+            Self::Files(store) => store.lose_client(attempt, epoch, events),
             Self::Prepared(table) => table.disconnect(attempt, epoch, events),
         }
     }
@@ -155,9 +159,9 @@ impl Store {
     /// open is not.
     pub fn crash(&mut self, choices: &mut dyn Choices, events: &mut Vec<EventKind>) {
         match self {
-            // An object store has whatever it took.
+            // What it took is durable.
             Self::Append(_) | Self::Snapshots(_) => {}
-            Self::Files(store) => store.lose_power(choices, events),
+            Self::Files(store) => store.crash(choices, events),
             Self::Transactional(store) => store.crash(events),
             Self::Prepared(table) => table.crash(events),
             Self::Log(log) => log.crash(),

@@ -42,7 +42,7 @@ impl<C: Choices> Drawer<C> {
     }
 }
 
-/// Every window, and those twice that open least often.
+/// Every window, and those more than once that open least often.
 const FAVOURED_WINDOWS: [Window; 19] = [
     Window::MarkToClose,
     Window::CloseToBarrier,
@@ -62,7 +62,7 @@ const FAVOURED_WINDOWS: [Window; 19] = [
     Window::NoticeToCommit,
     Window::CommitEffectToReply,
     Window::PrepareToSnapshot,
-    Window::EndOfInputToResult,
+    Window::AddToNotice,
 ];
 
 /// The drawn properties. Append only: a number is a stream.
@@ -185,6 +185,7 @@ pub(super) enum Property {
     PartitionDiscovery,
     FetchRecords,
     FetchPoll,
+    InObjectStore,
 }
 
 impl Scenario {

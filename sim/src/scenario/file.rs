@@ -165,7 +165,7 @@ impl Scenario {
         match self.job.sink {
             SinkKind::Files(files) if !files.is_valid() => Err(ScenarioError::value(
                 "job.sink.files",
-                "bucket_check_interval_ms and buckets are at least 1, and a bulk format rolls on checkpoints",
+                "bucket_check_interval_ms and buckets are at least 1, and a bulk format or an object store rolls on checkpoints",
             )),
             SinkKind::Log(log) if !log.is_valid() => Err(ScenarioError::value(
                 "job.sink.log",

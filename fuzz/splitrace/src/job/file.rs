@@ -294,6 +294,10 @@ mod tests {
         );
         let no_user = with("postgres = 'host=x'\ntable = 'lines'\n");
         assert!(no_user.starts_with("line 5: sink.postgres: it says host and user"), "{no_user}");
+        let objects = with("folder = 'out'\nmedium = 'object-store'\n");
+        assert_eq!(objects, "accepted");
+        let open = with("folder = 'out'\nmedium = 'object-store'\npolicy = 'default'\n");
+        assert!(open.starts_with("line 7: sink.policy: an object is never changed"), "{open}");
         let of_folder = said(&format!("{JOB}table = 'lines'\n"));
         assert!(of_folder.starts_with("line 6: sink.table: a folder has none"), "{of_folder}");
     }

@@ -10,12 +10,14 @@ use super::plan;
 use super::progress::Progress;
 use super::service::DurableService;
 use super::state_folder::{Saved, StateFolder};
-use super::store::FileStore;
+use super::store::{FileStore, Medium};
 use super::table_store::{self, TableStore};
 use super::watch::{Notice, Tally, Watch};
 use crate::real_files::RealFiles;
+use crate::real_objects::RealObjects;
 use splitrace_node::Process;
 use splitrace_node::host::OutsideSystem;
+use splitrace_runtime::config::FileMedium;
 use splitrace_runtime::ids::{ActorId, LeaderEpoch, ProcessId};
 use splitrace_runtime::message::{JobResult, Mail, MainMail, SharedJobConfig};
 use splitrace_sim::outside::{DurableState, HighAvailability};
@@ -144,10 +146,14 @@ type Outside = Box<dyn OutsideSystem + Send>;
 /// What the sink asks.
 fn store(job: &Job, watch: &Watch) -> Result<Outside, JobError> {
     Ok(match &job.sink {
-        JobSink::Files(FilesSink { folder, .. }) => {
+        JobSink::Files(FilesSink { folder, medium, .. }) => {
             let unusable = |source| JobError::Folder { path: folder.clone(), source };
             std::fs::create_dir_all(folder).map_err(unusable)?;
-            Box::new(FileStore::new(RealFiles::new(folder.clone()), watch.clone()))
+            let medium: Box<dyn Medium> = match medium {
+                FileMedium::FileSystem => Box::new(RealFiles::new(folder.clone())),
+                FileMedium::ObjectStore => Box::new(RealObjects::local(folder).map_err(unusable)?),
+            };
+            Box::new(FileStore::new(medium, watch.clone()))
         }
         JobSink::Table(table) => Box::new(TableStore::open(table, job.parallelism, watch.clone())?),
     })

@@ -106,6 +106,7 @@ fn sink(sink: &JobSink) -> SinkKind {
             bucket_check_interval_ms: u64::try_from(files.bucket_check.as_millis()).unwrap_or(u64::MAX),
             buckets: files.buckets,
             lines: LineContent::Payload,
+            medium: files.medium,
         }),
         JobSink::Table(_) => SinkKind::PreparedTable,
     }

@@ -66,6 +66,7 @@ mod tests {
     use super::super::file::{FilesSink, Job, JobSink};
     use super::super::plan;
     use super::*;
+    use splitrace_runtime::config::FileMedium;
     use splitrace_runtime::connectors::file_sink::RollingPolicy;
     use splitrace_runtime::connectors::file_source::RecordFormat;
     use splitrace_runtime::ids::{CallId, Incarnation, LeaderEpoch, ProcessId};
@@ -88,6 +89,7 @@ mod tests {
             discover_every: None,
             sink: JobSink::Files(FilesSink {
                 folder: PathBuf::from("out"),
+                medium: FileMedium::FileSystem,
                 policy: RollingPolicy::OnCheckpoint,
                 buckets: 1,
                 bucket_check: Duration::from_secs(1),

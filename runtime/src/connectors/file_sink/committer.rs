@@ -80,6 +80,10 @@ impl FileCommitter {
                 Err(FileCommitError::TooShort { hidden, length, expected: file.length })
             }
             FileAnswer::NoSpace => Err(FileCommitError::Failed { hidden, cause: "no space left".to_owned() }),
+            FileAnswer::Immutable => Err(FileCommitError::Failed {
+                hidden,
+                cause: "it is complete, and an object is never changed".to_owned(),
+            }),
             FileAnswer::Failed(cause) => Err(FileCommitError::Failed { hidden, cause }),
             FileAnswer::Listed(_) | FileAnswer::Bytes(_) => unreachable!("a committer does not read"),
         }

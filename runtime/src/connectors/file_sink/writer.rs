@@ -125,6 +125,10 @@ impl FileWriter {
                 Err(FileWriterError::TooShort { path, length, expected: *expected })
             }
             FileAnswer::NoSpace => Err(FileWriterError::Failed { path, cause: "no space left".to_owned() }),
+            FileAnswer::Immutable => Err(FileWriterError::Failed {
+                path,
+                cause: "it is complete, and an object is never changed".to_owned(),
+            }),
             FileAnswer::Failed(cause) => Err(FileWriterError::Failed { path, cause }),
             FileAnswer::Listed(_) | FileAnswer::Bytes(_) => {
                 unreachable!("a writer does not read: {operation:?}")

@@ -80,11 +80,11 @@ fn a_file_that_is_gone_is_told_only_when_it_was_there() {
 #[test]
 fn power_takes_files_back_and_a_sync_notices() {
     let lose = |choices: &mut dyn Choices| {
-        let mut files = FileStore::default();
+        let mut files = FileStore::new(FileMedium::FileSystem);
         let caller = Caller { attempt: execution(0, 0), epoch: LeaderEpoch(1) };
         let mut events = Vec::new();
         files.execute(caller, StoreRequest::File(write(0, "0.0.7\n")), &mut events);
-        files.lose_power(choices, &mut events);
+        files.crash(choices, &mut events);
         let sync = FileOperation::Sync { path: HIDDEN.to_owned(), length: 6 };
         (files.execute(caller, StoreRequest::File(sync), &mut events), events)
     };
@@ -100,4 +100,27 @@ fn power_takes_files_back_and_a_sync_notices() {
     assert!(answers.contains(&StoreReply::File(FileAnswer::NotFound)), "all of it was lost in some run");
     assert!(answers.iter().any(|answer| matches!(answer, StoreReply::File(FileAnswer::TooShort(1..=5)))));
     assert_eq!(transaction().number, CheckpointId(3));
+}
+
+#[test]
+fn what_nobody_sends_any_more_is_rolled_back_and_a_published_object_is_visible_once() {
+    let config = FileSinkConfig { medium: FileMedium::ObjectStore, ..FileSinkConfig::DEFAULT };
+    let mut store = Store::new(SinkKind::Files(config), DefectSet::NONE);
+    assert!(store.has_connections());
+    ask(&mut store, write(0, "0.0.7\n"));
+    let mut events = Vec::new();
+    store.lose_client(execution(0, 0), LeaderEpoch(1), &mut events);
+    let rolled_back = EventKind::TransactionRolledBack { transaction: transaction(), prepared: false };
+    assert_eq!((events, store.open_transactions().len()), (vec![rolled_back], 0));
+    ask(&mut store, write(0, "0.0.7\n"));
+    ask(&mut store, FileOperation::Sync { path: HIDDEN.to_owned(), length: 6 });
+    ask(&mut store, publish(6));
+    // Whether or not the crash brings the hidden one back, the records are there once.
+    for seed in 0..4 {
+        let (mut store, mut events) = (store.clone(), Vec::new());
+        store.crash(&mut SeedChoices::new(seed), &mut events);
+        let (answer, told) = ask(&mut store, publish(6));
+        assert_eq!((answer, events.len(), store.visible().total()), (FileAnswer::AlreadyDone, 0, 1));
+        assert!(matches!(told[..], [EventKind::AlreadyVisible { .. }]), "{told:?}");
+    }
 }

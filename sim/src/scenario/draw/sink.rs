@@ -3,7 +3,7 @@
 use super::{Drawer, Property};
 use crate::choices::Choices;
 use splitrace_runtime::config::{
-    CommittersConfig, FileSinkConfig, LineContent, LogSinkConfig, SinkKind, SinkTopologyConfig,
+    CommittersConfig, FileMedium, FileSinkConfig, LineContent, LogSinkConfig, SinkKind, SinkTopologyConfig,
 };
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
@@ -45,6 +45,7 @@ pub(super) fn draw_topology<C: Choices>(drawer: &mut Drawer<C>) -> SinkTopologyC
 fn draw_files<C: Choices>(drawer: &mut Drawer<C>) -> FileSinkConfig {
     let on_checkpoint = drawer.percent(Property::RollsOnCheckpoint, 50);
     let bulk = drawer.percent(Property::BulkFormat, 40);
+    let in_objects = drawer.percent(Property::InObjectStore, 50);
     let by_size_and_age = RollingPolicy::Default {
         part_size_max_bytes: drawer.within(Property::PartSize, 20, 400),
         rollover_interval_ms: drawer.within(Property::RolloverInterval, 20, 300),
@@ -56,5 +57,6 @@ fn draw_files<C: Choices>(drawer: &mut Drawer<C>) -> FileSinkConfig {
         bucket_check_interval_ms: drawer.within(Property::BucketCheckInterval, 20, 200),
         buckets: drawer.within(Property::Buckets, 1, 3) as u32,
         lines: LineContent::Provenance,
+        medium: if on_checkpoint && in_objects { FileMedium::ObjectStore } else { FileMedium::FileSystem },
     }
 }

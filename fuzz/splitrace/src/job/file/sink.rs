@@ -4,6 +4,7 @@ use super::super::error::JobError;
 use super::Reader;
 use crate::real_table::TableName;
 use serde::Deserialize;
+use splitrace_runtime::config::FileMedium;
 use splitrace_runtime::connectors::file_sink::RollingPolicy;
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub enum JobSink {
 pub struct FilesSink {
     /// The folder.
     pub folder: PathBuf,
+    /// What the folder is taken for.
+    pub medium: FileMedium,
     /// When a part file is closed.
     pub policy: RollingPolicy,
     /// Into how many folders records are parted.
@@ -58,6 +61,7 @@ impl Display for JobSink {
 #[serde(deny_unknown_fields)]
 pub(super) struct SinkTable {
     pub(super) folder: Option<Spanned<PathBuf>>,
+    medium: Option<Spanned<FileMedium>>,
     policy: Option<Spanned<PolicyName>>,
     part_bytes: Option<Spanned<u64>>,
     rollover: Option<Spanned<String>>,
@@ -110,9 +114,19 @@ impl Reader<'_> {
             return Err(self.wrong(table.span().start, message));
         }
         let buckets = self.number("sink.buckets", sink.buckets.clone(), 1..=BUCKETS_MAX, 1)?;
+        let (policy, medium) = (self.policy(sink)?, sink.medium.as_ref().map(|medium| *medium.get_ref()));
+        let medium = medium.unwrap_or_default();
+        if let Some(named) = sink.policy.as_ref().filter(|_| medium == FileMedium::ObjectStore)
+            && policy != RollingPolicy::OnCheckpoint
+        {
+            let message = "sink.policy: an object is never changed, so none stays open over a checkpoint: it is 'on-checkpoint' \
+                           with the medium 'object-store'";
+            return Err(self.wrong(named.span().start, message));
+        }
         Ok(FilesSink {
             folder,
-            policy: self.policy(sink)?,
+            medium,
+            policy,
             buckets: u32::try_from(buckets).expect("there are at most 1000"),
             bucket_check: self.time("sink.bucket_check", sink.bucket_check.clone(), MINUTE)?,
         })
@@ -147,7 +161,8 @@ impl Reader<'_> {
         begins: usize,
     ) -> Result<TableSink, JobError> {
         let of_files = sink.ages().chain(start(&sink.part_bytes));
-        let of_files = of_files.chain(start(&sink.policy)).chain(start(&sink.buckets)).min();
+        let of_files =
+            of_files.chain(start(&sink.medium)).chain(start(&sink.policy)).chain(start(&sink.buckets)).min();
         if let Some(at) = of_files {
             let message = "this is about part files, and a table has none: leave it out";
             return Err(self.wrong(at, message));
