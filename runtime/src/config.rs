@@ -177,16 +177,11 @@ impl VertexConfig {
         self.exchange.map_or(self.parallelism, |exchange| exchange.parallelism)
     }
 
-    /// How many subtasks its committers have.
-    #[must_use]
-    pub fn committers(&self) -> u32 {
-        self.topology.committers.map_or(self.writers(), |committers| committers.parallelism)
-    }
-
     /// The most subtasks that a vertex of its chain has.
     #[must_use]
     pub fn widest(&self) -> u32 {
-        self.parallelism.max(self.writers()).max(self.committers())
+        let committers = self.topology.committers.map_or(0, |committers| committers.parallelism);
+        self.parallelism.max(self.writers()).max(committers)
     }
 
     /// Whether a worker looks for its splits, beside its coordinator.

@@ -39,6 +39,7 @@ mod sink_writer_operator;
 mod source_operator;
 mod status;
 mod store_client;
+mod task_committer;
 mod task_error;
 #[cfg(test)]
 mod tests;
@@ -80,6 +81,7 @@ use crate::message::*;
 use crate::topology::OperatorKind;
 use chain::{Head, Tail};
 use std::hash::{Hash, Hasher};
+use task_committer::TaskCommitter;
 
 /// `sink.committer.retries` when nobody sets it.
 const DEFAULT_RETRIES: u32 = 10;
@@ -339,7 +341,8 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     let produces = descriptor.produces.as_deref();
     let channels = produces.map(|end| RecordWriter::new(me, end.edge, &end.consumers));
     let has = |kind| descriptor.operators.contains(&kind);
-    let (writes, commits) = (has(OperatorKind::Writer), has(OperatorKind::Committer));
+    let (writes, commits_globally) = (has(OperatorKind::Writer), has(OperatorKind::GlobalCommitter));
+    let commits = commits_globally || has(OperatorKind::Committer);
     if !writes && !commits {
         return (head, Tail { writer: None, committer: None, channels });
     }
@@ -360,7 +363,14 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
         emission: None,
         commits_at_end: !descriptor.checkpointing || defects.has(Defect::BadShutdownCommit),
     };
-    let committer = commits.then(|| Box::new(CommitterOperator::new(committer, settings, defects)));
+    let committer = commits.then(|| {
+        Box::new(if commits_globally {
+            let operator = GlobalCommitterOperator::new(committer, settings.retries_max, false, defects);
+            TaskCommitter::Global { operator, commits_at_end: settings.commits_at_end }
+        } else {
+            TaskCommitter::Subtask(CommitterOperator::new(committer, settings, defects))
+        })
+    });
     (head, Tail { writer, committer, channels })
 }
 

@@ -7,8 +7,8 @@
 mod sink_expander;
 
 pub use sink_expander::{
-    ExpandedOperator, SinkDescription, SinkExpander, SinkExpanderError, SinkOperatorRole, TopologyOperator,
-    WriterCapability,
+    CommitterDescription, ExpandedOperator, SinkDescription, SinkExpander, SinkExpanderError,
+    SinkOperatorRole, TopologyOperator, WriterCapability,
 };
 
 use crate::config::{EdgeKind, JobConfig, RegionScope, VertexConfig};
@@ -28,6 +28,8 @@ pub enum OperatorKind {
     Writer,
     /// `CommitterOperator`.
     Committer,
+    /// `GlobalCommitterOperator`.
+    GlobalCommitter,
 }
 
 impl OperatorKind {
@@ -113,9 +115,13 @@ impl JobGraph {
                 }
                 (SinkOperatorRole::Writer, None, _) => (OperatorKind::Writer, last, None),
                 (_, _, Some(committers)) => {
-                    let uid = config.operator.sink_stage(SinkStage::Committers);
+                    let (kind, stage) = match committers.global {
+                        false => (OperatorKind::Committer, SinkStage::Committers),
+                        true => (OperatorKind::GlobalCommitter, SinkStage::GlobalCommitter),
+                    };
+                    let uid = config.operator.sink_stage(stage);
                     let unaligned = self.defects.has(Defect::UnalignedSinkEdges);
-                    (OperatorKind::Committer, uid, edge(uid, input, committers.credit, unaligned))
+                    (kind, uid, edge(uid, input, committers.credit, unaligned))
                 }
                 (_, _, None) => (OperatorKind::Committer, last, None),
             };
@@ -236,6 +242,9 @@ impl JobGraph {
 /// What the sink of a configured chain is. An exchange of records before it is its pre-write topology, so it has as many
 /// subtasks as there are behind that.
 fn sink_of(config: &VertexConfig, number: &str) -> SinkDescription {
+    let committers = config.topology.committers;
+    let is_global = committers.is_some_and(|committers| committers.global);
+    let own = CommitterDescription { parallelism: committers.map(|committers| committers.parallelism) };
     SinkDescription {
         name: format!("Sink{number}"),
         uid: None,
@@ -243,8 +252,8 @@ fn sink_of(config: &VertexConfig, number: &str) -> SinkDescription {
         writer: WriterCapability::Committing,
         pre_write: Vec::new(),
         pre_commit: Vec::new(),
-        committer_parallelism: config.topology.committers.map(|committers| committers.parallelism),
-        post_commit: Vec::new(),
+        committer: (!is_global).then_some(own),
+        post_commit: if is_global { vec![TopologyOperator::GLOBAL_COMMITTER] } else { Vec::new() },
     }
 }
 

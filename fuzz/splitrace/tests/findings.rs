@@ -12,7 +12,7 @@ use std::path::Path;
 const SEEDS_MAX: u64 = 5_000;
 
 /// The quirks that a user can trigger, in the order of the page.
-const FINDINGS: [Defect; 7] = [
+const FINDINGS: [Defect; 8] = [
     Defect::AssignedInSnapshot,
     Defect::SplitAfterEndOfInputLost,
     Defect::SplitToFinishedTaskLost,
@@ -20,6 +20,7 @@ const FINDINGS: [Defect; 7] = [
     Defect::LatchBeforeCheck,
     Defect::DeadExecutionsAreSent,
     Defect::KnownReasonDropped,
+    Defect::GlobalCommitterWaitsForAll,
 ];
 
 fn verdict(scenario: &Scenario, seed: u64) -> Verdict {

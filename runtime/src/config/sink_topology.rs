@@ -16,10 +16,29 @@ pub struct SinkTopologyConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommittersConfig {
-    /// How many subtasks.
+    /// How many subtasks; 1 for a global committer.
     pub parallelism: u32,
     /// How many buffers (each the committables of one checkpoint) may be under way in one channel, at least 1.
     pub credit: u32,
+    /// It is one global committer, which commits a checkpoint as a whole, and no committer comes before it (Flink's
+    /// `GlobalCommitterOperator`).
+    #[serde(default)]
+    pub global: bool,
+}
+
+impl CommittersConfig {
+    /// Whether this can be built.
+    #[must_use]
+    pub const fn is_valid(&self) -> bool {
+        let subtasks_max = if self.global { 1 } else { 64 };
+        1 <= self.parallelism && self.parallelism <= subtasks_max && 1 <= self.credit && self.credit <= 1_000
+    }
+
+    /// The same in a job whose vertices have so many subtasks.
+    #[must_use]
+    pub const fn rescaled(self, parallelism: u32) -> Self {
+        Self { parallelism: if self.global { 1 } else { parallelism }, ..self }
+    }
 }
 
 impl SinkTopologyConfig {

@@ -2,10 +2,10 @@
 //! reader's task channels in place of the sink, and the sink's task channels in place of the reader; one of committables
 //! parts the sink in the same way.
 
-use super::committer_operator::CommitterOperator;
 use super::sink_writer_operator::SinkWriterOperator;
 use super::source_operator::SourceOperator;
 use super::status::TaskStatus;
+use super::task_committer::TaskCommitter;
 use crate::actor::Outbox;
 use crate::exchange::{InputGate, RecordWriter};
 use crate::message::ChannelElement;
@@ -24,7 +24,7 @@ pub(super) enum Head {
 #[derive(Clone, Hash, Debug)]
 pub(super) struct Tail {
     pub(super) writer: Option<Box<SinkWriterOperator>>,
-    pub(super) committer: Option<Box<CommitterOperator>>,
+    pub(super) committer: Option<Box<TaskCommitter>>,
     pub(super) channels: Option<RecordWriter>,
 }
 
@@ -71,7 +71,7 @@ impl Tail {
     }
 
     /// The committer, in a task that has one.
-    pub(super) fn committer_mut(&mut self) -> &mut CommitterOperator {
+    pub(super) fn committer_mut(&mut self) -> &mut TaskCommitter {
         self.committer.as_mut().expect("only a task with a committer commits")
     }
 

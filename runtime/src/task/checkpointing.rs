@@ -12,6 +12,7 @@
 
 use super::Task;
 use super::chain::Head;
+use super::checkpoint_committer::CommitTurn;
 use super::committable_collector::CommittableMessage;
 use super::overtaken::HeldSnapshot;
 use super::sink_writer_operator::PreparedMessages;
@@ -241,7 +242,10 @@ impl Task {
     ) -> Result<(), TaskError> {
         debug_assert!(!messages.is_empty(), "a summary comes also when nothing follows it");
         match (&mut self.tail.committer, &mut self.tail.channels) {
-            (Some(committer), _) => messages.into_iter().try_for_each(|message| committer.process(message)),
+            (Some(committer), _) => {
+                let turn = &mut CommitTurn { store: &mut self.store, outbox, emit: &mut |_| {} };
+                messages.into_iter().try_for_each(|message| committer.process(message, turn))
+            }
             (None, Some(channels)) => {
                 channels.emit_committables(messages, outbox);
                 Ok(())

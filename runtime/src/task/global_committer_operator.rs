@@ -8,7 +8,7 @@ use super::committable_collector::{CommittableCollector, CommittableMessage};
 use super::task_error::TaskError;
 use crate::api::sink::{CommitterPort, StoreAnswer};
 use crate::defects::{Defect, DefectSet};
-use crate::ids::{CallId, CheckpointId};
+use crate::ids::{CallId, CheckpointId, TransactionName};
 use crate::records::RecordRanges;
 
 /// See the module.
@@ -41,6 +41,17 @@ impl GlobalCommitterOperator {
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), TaskError> {
         debug_assert!(self.last_completed.is_none(), "restored before anything is committed");
         self.inner.restore(bytes)
+    }
+
+    /// Forgets what was restored. Only a defective task does it.
+    pub fn drop_restored(&mut self) {
+        self.inner.drop_restored();
+    }
+
+    /// The transactions that it has still to commit.
+    #[must_use]
+    pub fn transactions(&self) -> Vec<TransactionName> {
+        self.inner.transactions().collect()
     }
 
     /// What it has collected.
@@ -125,6 +136,12 @@ impl GlobalCommitterOperator {
         turn: &mut CommitTurn<'_>,
     ) -> Result<CommitProgress, TaskError> {
         self.inner.answered(call, answer, turn)
+    }
+
+    /// What it waits for, as a sentence's end.
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<String> {
+        self.inner.waiting_for()
     }
 
     /// Its state: everything that has not left it.

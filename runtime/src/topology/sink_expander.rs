@@ -65,10 +65,17 @@ pub struct SinkDescription {
     pub pre_write: Vec<TopologyOperator>,
     /// What goes between writer and committer (`SupportsPreCommitTopology`).
     pub pre_commit: Vec<TopologyOperator>,
-    /// How many subtasks its committer has; `None` for as many as the sink has.
-    pub committer_parallelism: Option<u32>,
+    /// Its committer; `None` where a global committer of the post-commit topology takes the committables from the writer.
+    pub committer: Option<CommitterDescription>,
     /// What goes behind the committer (`SupportsPostCommitTopology`).
     pub post_commit: Vec<TopologyOperator>,
+}
+
+/// A sink's own committer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CommitterDescription {
+    /// How many subtasks; `None` for as many as the sink has.
+    pub parallelism: Option<u32>,
 }
 
 /// Which operator of the sink one is.
@@ -104,13 +111,19 @@ pub struct ExpandedOperator {
 /// Why a sink cannot be expanded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum SinkExpanderError {
-    /// Committables without a committer would go nowhere.
+    /// A topology of committables where there are none.
     #[error("sink {sink}: a {topology} topology needs a writer with committables")]
     NothingToCommit {
         /// The sink.
         sink: String,
         /// Which topology.
         topology: &'static str,
+    },
+    /// Committables would go nowhere.
+    #[error("sink {sink} has committables and neither a committer nor a global committer")]
+    CommitterMissing {
+        /// The sink.
+        sink: String,
     },
     /// An operator's author gave it a uid, and the sink has none that it could go with.
     #[error("sink {sink} requires a uid, since its operator {operator} has one")]
@@ -152,13 +165,18 @@ impl<'a> SinkExpander<'a> {
                 return Err(SinkExpanderError::NothingToCommit { sink: sink.name.clone(), topology });
             }
         }
+        let commits_globally =
+            sink.post_commit.iter().any(|operator| operator.name == TopologyOperator::GLOBAL_COMMITTER_NAME);
+        if is_committing && sink.committer.is_none() && !commits_globally {
+            return Err(SinkExpanderError::CommitterMissing { sink: sink.name.clone() });
+        }
         let mut expander = Self { sink, operators: Vec::new(), upstream };
         expander.add_topology(SinkOperatorRole::PreWrite, &sink.pre_write)?;
         expander.add(SinkOperatorRole::Writer, "Writer", sink.uid.clone(), sink.parallelism, None)?;
         expander.add_topology(SinkOperatorRole::PreCommit, &sink.pre_commit)?;
-        if is_committing {
+        if let Some(committer) = sink.committer.filter(|_| is_committing) {
             let uid = sink.uid.as_ref().map(|uid| format!("Sink Committer: {uid}"));
-            let parallelism = sink.committer_parallelism.unwrap_or(sink.parallelism);
+            let parallelism = committer.parallelism.unwrap_or(sink.parallelism);
             expander.add(SinkOperatorRole::Committer, "Committer", uid, parallelism, None)?;
         }
         expander.add_topology(SinkOperatorRole::PostCommit, &sink.post_commit)?;

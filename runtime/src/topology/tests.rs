@@ -72,7 +72,7 @@ fn committers_apart(exchange: bool, parallelism: u32) -> JobGraph {
     let mut config = job(2, DefectSet::NONE);
     let vertex = &mut config.vertices[0];
     vertex.parallelism = 3;
-    vertex.topology.committers = Some(CommittersConfig { parallelism, credit: 1 });
+    vertex.topology.committers = Some(CommittersConfig { parallelism, credit: 1, global: false });
     vertex.exchange = exchange.then_some(ExchangeConfig {
         edge: EdgeKind::Rebalance,
         parallelism: 2,
@@ -130,4 +130,18 @@ fn barriers_never_overtake_committables() {
     assert!(graph.edge_into(WRITER).unwrap().unaligned);
     assert!(!graph.edge_into(COMMITTER).unwrap().unaligned);
     assert!(graph.edge_out_of(COMMITTER).is_none() && graph.edge_into(READER).is_none());
+}
+
+#[test]
+fn a_global_committer_is_one_subtask_behind_all_writers() {
+    let mut config = job(2, DefectSet::NONE);
+    config.vertices[0].parallelism = 3;
+    config.vertices[0].topology.committers =
+        Some(CommittersConfig { parallelism: 1, credit: 1, global: true });
+    let graph = JobGraph::new(&config);
+    insta::assert_snapshot!(shown(&graph), @r"
+    Source: range-source -> Map -> Sink: Writer x3
+    Global ▶ Sink: Global Committer x1
+    ");
+    assert_eq!(graph.region_of(subtask(READER, 0)).len(), 4);
 }

@@ -42,6 +42,10 @@ pub struct DemoOptions {
     pub shuffle: bool,
     /// Whether barriers overtake buffers in that exchange.
     pub unaligned: bool,
+    /// How many subtasks the committers have in a vertex of their own; 0 where each follows its writer in one chain.
+    pub committers: u32,
+    /// Whether one global committer takes their place.
+    pub global_committer: bool,
     /// Whether the committer of `commit-flaky` replaces the committable with each signal.
     pub commit_updates: bool,
     /// `sink.committer.retries` of the job's configuration.
@@ -74,6 +78,8 @@ impl Default for DemoOptions {
             push: false,
             shuffle: false,
             unaligned: false,
+            committers: 0,
+            global_committer: false,
             commit_updates: false,
             commit_retries: 10,
             latency_ms: 9,
@@ -213,8 +219,15 @@ fn demo_vertex(mode: DemoMode, options: DemoOptions) -> VertexConfig {
             credit: 2,
             unaligned: options.unaligned,
         }),
-        topology: SinkTopologyConfig::CHAINED,
+        topology: demo_topology(options),
     }
+}
+
+fn demo_topology(options: DemoOptions) -> SinkTopologyConfig {
+    let global = options.global_committer;
+    let parallelism = if global { 1 } else { options.committers };
+    let committers = (parallelism > 0).then_some(CommittersConfig { parallelism, credit: 2, global });
+    SinkTopologyConfig { committers }
 }
 
 fn demo_network(options: DemoOptions) -> NetworkConfig {

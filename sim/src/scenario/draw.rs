@@ -186,6 +186,7 @@ pub(super) enum Property {
     FetchRecords,
     FetchPoll,
     InObjectStore,
+    GlobalCommitter,
 }
 
 impl Scenario {

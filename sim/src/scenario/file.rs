@@ -230,8 +230,12 @@ impl Scenario {
             );
         }
         let changes = |vertex: &&VertexConfig| {
-            let now = [vertex.parallelism, vertex.writers(), vertex.committers()];
-            now != [resubmission.parallelism; 3]
+            let committers = vertex.topology.committers.filter(|committers| !committers.global);
+            let committers = committers.map(|committers| committers.parallelism);
+            [Some(vertex.parallelism), Some(vertex.writers()), committers]
+                .into_iter()
+                .flatten()
+                .any(|now| now != resubmission.parallelism)
         };
         if self.job.vertices.iter().filter(changes).any(VertexConfig::has_unaligned_exchange) {
             return wrong("buffers that unaligned barriers overtook cannot be dealt to other subtasks");
@@ -340,10 +344,9 @@ fn validate_vertex(vertex: &VertexConfig) -> Result<(), ScenarioError> {
             return wrong("job.vertices.exchange.parallelism", message);
         }
     }
-    if let Some(committers) = vertex.topology.committers
-        && (!(1..=64).contains(&committers.parallelism) || !(1..=1_000).contains(&committers.credit))
-    {
-        let message = "parallelism lies between 1 and 64, and credit between 1 and 1000";
+    if vertex.topology.committers.is_some_and(|committers| !committers.is_valid()) {
+        let message =
+            "parallelism lies between 1 and 64 and is 1 for a global one, and credit lies between 1 and 1000";
         return wrong("job.vertices.topology.committers", message);
     }
     if vertex.task.write_buffer_records == 0 {
@@ -541,15 +544,18 @@ mod tests {
     #[test]
     fn committers_have_subtasks_and_credit() {
         use splitrace_runtime::config::CommittersConfig;
-        let committers = |parallelism, credit| {
+        let committers = |parallelism, credit, global| {
             refused(|scenario| {
-                scenario.job.vertices[0].topology.committers = Some(CommittersConfig { parallelism, credit });
+                scenario.job.vertices[0].topology.committers =
+                    Some(CommittersConfig { parallelism, credit, global });
             })
         };
-        for wrong in [committers(0, 1), committers(65, 1), committers(1, 0)] {
+        let wrong = [(0, 1, false), (65, 1, false), (1, 0, false), (2, 1, true)];
+        for wrong in wrong.map(|(parallelism, credit, global)| committers(parallelism, credit, global)) {
             assert!(wrong.starts_with("job.vertices[0].topology.committers: parallelism lies"), "{wrong}");
         }
-        assert_eq!(committers(3, 1), "accepted");
+        assert_eq!(committers(3, 1, false), "accepted");
+        assert_eq!(committers(1, 1, true), "accepted");
     }
 
     #[test]

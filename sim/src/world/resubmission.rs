@@ -125,7 +125,7 @@ impl World {
                 exchange.parallelism = resubmission.parallelism;
             }
             if let Some(committers) = &mut vertex.topology.committers {
-                committers.parallelism = resubmission.parallelism;
+                *committers = committers.rescaled(resubmission.parallelism);
             }
         }
         self.job = Arc::new(job);

@@ -59,6 +59,8 @@ Settings (milliseconds and counts):
   push=0              1: the enumerator deals the splits out
   shuffle=0           1: records are dealt out to the writers through an exchange between tasks
   unaligned=0         1: the same, and barriers overtake buffers in it
+  committers=0        how many tasks of their own the committers are; 0: each follows its writer
+  global=0            1: one global committer stands in their place
   fail_at=80          the record at which the fail modes fail
   commit_fail_how=retry  or update: commit-flaky replaces the committable with each signal
   retries=10          sink.committer.retries, which Flink 2.3.0 ignores
@@ -113,6 +115,8 @@ enum Key {
     Push,
     Shuffle,
     Unaligned,
+    Committers,
+    Global,
     FailAt,
     CommitFailHow,
     Retries,
@@ -136,6 +140,8 @@ const KEYS: &[(&str, Key, u32, u32)] = &[
     ("push", Key::Push, 0, 1),
     ("shuffle", Key::Shuffle, 0, 1),
     ("unaligned", Key::Unaligned, 0, 1),
+    ("committers", Key::Committers, 0, 16),
+    ("global", Key::Global, 0, 1),
     ("fail_at", Key::FailAt, 0, 100_000),
     ("commit_fail_how", Key::CommitFailHow, 0, 1),
     ("retries", Key::Retries, 0, 100),
@@ -162,6 +168,8 @@ impl Setting {
             Key::Push => options.push = self.value == 1,
             Key::Shuffle => options.shuffle = self.value == 1,
             Key::Unaligned => options.unaligned = self.value == 1,
+            Key::Committers => options.committers = self.value,
+            Key::Global => options.global_committer = self.value == 1,
             Key::FailAt => options.fail_at_record = Some(number),
             Key::CommitFailHow => options.commit_updates = self.value == 1,
             Key::Retries => options.commit_retries = self.value,

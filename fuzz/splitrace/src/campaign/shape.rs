@@ -83,10 +83,12 @@ fn normalised(sentence: &str) -> String {
 }
 
 /// A job with one source names no operator, one with several does: `split-#.#`, `o#-s#-chk#`, `subtask # of operator-#`;
-/// and behind an exchange it is a `sink subtask #`. The failure is the same.
+/// and behind an exchange it is a `sink subtask #` or a `committer subtask #`. The failure is the same.
 fn without_operators(sentence: &str) -> String {
     let plain = sentence.replace("split-#.#", "split-#").replace("o#-s#-chk#", "s#-chk#");
-    plain.replace("subtask # of operator-#", "subtask #").replace("sink subtask #", "subtask #")
+    let behind = ["sink subtask #", "global committer subtask #", "committer subtask #"];
+    let plain = plain.replace("subtask # of operator-#", "subtask #");
+    behind.into_iter().fold(plain, |plain, name| plain.replace(name, "subtask #"))
 }
 
 #[cfg(test)]
@@ -120,6 +122,8 @@ mod tests {
             ("in o1-s0-chk1, by subtask 0 of operator-1 #1", "in s0-chk1, by subtask 0 #1"),
             ("subtask 2 of operator-1 is Running", "subtask 0 is Running"),
             ("sink subtask 2 of operator-1 is Running", "subtask 0 is Running"),
+            ("global committer subtask 0 has done", "committer subtask 1 has done"),
+            ("committer subtask 0 has done", "subtask 1 has done"),
         ] {
             assert_eq!(sentence(with), sentence(without));
         }

@@ -181,7 +181,7 @@ fn an_exchange_cuts_the_name_of_a_thread_in_two() {
     let cut = ThreadNames::new(&job);
     assert_eq!(cut.of(source), "Source: range-source -> Map");
     assert_eq!(cut.of(source.behind_exchange()), "Sink: Writer -> Sink: Committer");
-    job.vertices[0].topology.committers = Some(CommittersConfig { parallelism: 1, credit: 1 });
+    job.vertices[0].topology.committers = Some(CommittersConfig { parallelism: 1, credit: 1, global: false });
     let cut = ThreadNames::new(&job);
     assert_eq!(cut.of(source.behind_exchange()), "Sink: Writer");
     assert_eq!(cut.of(source.sink_stage(SinkStage::Committers)), "Sink: Committer");

@@ -34,6 +34,10 @@ fn writing(end: u64) -> Bench {
 
 /// A task with a committer behind two writers, the first turn of which has come.
 fn committer(restored: Option<(u64, TaskSnapshot)>) -> Bench {
+    committing(OperatorKind::Committer, true, restored)
+}
+
+fn committing(operator: OperatorKind, checkpointing: bool, restored: Option<(u64, TaskSnapshot)>) -> Bench {
     let mut descriptor = match restored {
         Some((checkpoint, snapshot)) => {
             super::harness::restored(SinkKind::Transactional, checkpoint, snapshot)
@@ -41,7 +45,8 @@ fn committer(restored: Option<(u64, TaskSnapshot)>) -> Bench {
         None => descriptor(SinkKind::Transactional),
     };
     descriptor.attempt.vertex = COMMITTERS;
-    descriptor.operators = vec![OperatorKind::Committer];
+    descriptor.operators = vec![operator];
+    descriptor.checkpointing = checkpointing;
     let producers = (0..2).map(|subtask| Some(peer(OperatorUid(0), subtask))).collect();
     descriptor.consumes = Some(Box::new(ConsumerEnd { credit: 2, producers }));
     let mut bench = Bench::created(descriptor);
@@ -64,10 +69,10 @@ fn barrier(checkpoint: u64) -> ChannelElement {
 /// What a task put into its channel, oldest first.
 fn sent(bench: &Bench) -> Vec<ChannelElement> {
     let element = |output: &Output| match &output.effect {
-        Some(Effect::Send { message: Message::Task { message, .. }, .. }) => match message {
-            TaskMessage::Channel { element, .. } => Some(element.clone()),
-            _ => None,
-        },
+        Some(Effect::Send {
+            message: Message::Task { message: TaskMessage::Channel { element, .. }, .. },
+            ..
+        }) => Some(element.clone()),
         _ => None,
     };
     bench.log.iter().filter_map(element).collect()
@@ -98,7 +103,11 @@ fn nothing_of(subtask: u32) -> ChannelElement {
 
 /// A committer that has what both writers hand over with checkpoint 1, and has acknowledged it.
 fn collected() -> Bench {
-    let mut bench = committer(None);
+    collected_by(OperatorKind::Committer)
+}
+
+fn collected_by(operator: OperatorKind) -> Bench {
+    let mut bench = committing(operator, true, None);
     for subtask in 0..2 {
         deliver(&mut bench, subtask, ChannelElement::Opened);
     }
@@ -185,4 +194,40 @@ fn a_committer_finishes_with_the_checkpoint_behind_the_end_of_its_channels() {
     assert!(!bench.task.has_ended(), "checkpoint 2 is the last");
     bench.complete(2);
     assert!(bench.task.has_ended());
+}
+
+#[test]
+fn a_global_committer_commits_a_completed_checkpoint_and_again_what_it_restores() {
+    let mut bench = collected_by(OperatorKind::GlobalCommitter);
+    let snapshot = bench.snapshot();
+    assert!(bench.calls.is_empty(), "behind writers it commits on no input");
+    bench.complete(1);
+    assert_eq!(bench.calls.len(), 1);
+    bench.answer_all();
+    assert!(bench.log.iter().any(is_settled));
+    let mut bench = committing(OperatorKind::GlobalCommitter, true, Some((1, snapshot)));
+    assert_eq!(bench.calls.len(), 1);
+    bench.answer_all();
+    assert!(bench.log.iter().any(is_settled));
+}
+
+#[test]
+fn without_checkpoints_committers_of_either_kind_commit_when_every_channel_has_ended() {
+    for operator in [OperatorKind::Committer, OperatorKind::GlobalCommitter] {
+        let mut bench = committing(operator, false, None);
+        for subtask in 0..2 {
+            deliver(&mut bench, subtask, ChannelElement::Opened);
+        }
+        deliver(&mut bench, 0, ChannelElement::Committables(handed_over()));
+        deliver(&mut bench, 0, ChannelElement::EndOfData { drain: true });
+        deliver(&mut bench, 1, nothing_of(1));
+        assert!(bench.calls.is_empty(), "a writer goes on");
+        deliver(&mut bench, 1, ChannelElement::EndOfData { drain: true });
+        assert_eq!(bench.calls.len(), 1, "{operator:?}");
+        bench.answer_all();
+        for subtask in 0..2 {
+            deliver(&mut bench, subtask, ChannelElement::EndOfPartition);
+        }
+        assert!(bench.task.has_ended());
+    }
 }

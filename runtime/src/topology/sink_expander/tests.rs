@@ -11,7 +11,7 @@ fn sink() -> SinkDescription {
         writer: WriterCapability::Committing,
         pre_write: Vec::new(),
         pre_commit: Vec::new(),
-        committer_parallelism: None,
+        committer: Some(CommitterDescription::default()),
         post_commit: Vec::new(),
     }
 }
@@ -48,7 +48,8 @@ fn committables_have_a_committer_behind_the_writer() {
 
 #[test]
 fn committers_of_another_parallelism_get_committables_by_their_writer() {
-    let sink = SinkDescription { committer_parallelism: Some(2), ..sink() };
+    let committer = Some(CommitterDescription { parallelism: Some(2) });
+    let sink = SinkDescription { committer, ..sink() };
     insta::assert_snapshot!(graph(&sink), @r"
     Forward ▶ Sink: Writer x3, uid numbers
     Hash ▶ Sink: Committer x2, uid Sink Committer: numbers
@@ -74,6 +75,15 @@ fn a_global_committer_has_one_subtask_and_a_uid_of_its_own_shape() {
     insta::assert_snapshot!(graph(&sink), @r"
     Forward ▶ Sink: Writer x3, uid numbers
     Forward ▶ Sink: Committer x3, uid Sink Committer: numbers
+    Global ▶ Sink: Global Committer x1, uid Sink numbers Global Committer
+    ");
+}
+
+#[test]
+fn a_global_committer_may_stand_behind_the_writers_alone() {
+    let post_commit = vec![TopologyOperator::GLOBAL_COMMITTER];
+    insta::assert_snapshot!(graph(&SinkDescription { committer: None, post_commit, ..sink() }), @r"
+    Forward ▶ Sink: Writer x3, uid numbers
     Global ▶ Sink: Global Committer x1, uid Sink numbers Global Committer
     ");
 }
@@ -109,6 +119,10 @@ fn what_flink_refuses_is_refused() {
     assert_eq!(
         refused(SinkDescription { uid: None, pre_commit: compactor(), ..sink() }),
         "sink Sink requires a uid, since its operator Compactor has one"
+    );
+    assert_eq!(
+        refused(SinkDescription { committer: None, ..sink() }),
+        "sink Sink has committables and neither a committer nor a global committer"
     );
     let forward = TopologyOperator { input: Some(EdgeKind::Forward), ..operator("Shuffle", Some(2)) };
     assert_eq!(

@@ -28,16 +28,19 @@ fn draw_log<C: Choices>(drawer: &mut Drawer<C>) -> LogSinkConfig {
     }
 }
 
-/// Jobs in a hundred whose committers are a vertex of their own.
+/// Jobs in a hundred whose committers are a vertex of their own; one in three of these is a global committer.
 const COMMITTERS_PERCENT: u64 = 15;
 
 /// Over which vertices the operators of the sinks are spread: mostly writer and committer are one chain.
 pub(super) fn draw_topology<C: Choices>(drawer: &mut Drawer<C>) -> SinkTopologyConfig {
     let are_apart = drawer.percent(Property::Committers, COMMITTERS_PERCENT);
+    let global = drawer.below(Property::GlobalCommitter, 3) == 2;
     let committers = CommittersConfig {
         parallelism: drawer.within(Property::CommittersParallelism, 1, 3) as u32,
         credit: drawer.within(Property::CommittersCredit, 1, 3) as u32,
+        global,
     };
+    let committers = if global { committers.rescaled(1) } else { committers };
     SinkTopologyConfig { committers: are_apart.then_some(committers) }
 }
 
