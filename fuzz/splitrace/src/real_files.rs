@@ -132,7 +132,7 @@ impl RealFiles {
                 }
                 // A link counts as what it leads to, if that is a file; what is gone meanwhile is not there.
                 match path.metadata() {
-                    Ok(data) if data.is_file() => found.push((self.name_of(&path), data.len())),
+                    Ok(data) if data.is_file() => found.push((self.name_of(&path)?, data.len())),
                     Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                     _ => {}
                 }
@@ -142,9 +142,14 @@ impl RealFiles {
         Ok(found)
     }
 
-    fn name_of(&self, path: &Path) -> String {
+    /// The path below the root. A name that is no text could not be asked for again: it is refused, and never passed over.
+    fn name_of(&self, path: &Path) -> io::Result<String> {
         let below = path.strip_prefix(&self.root).unwrap_or(path);
-        below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+        let parts: Option<Vec<&str>> = below.components().map(|part| part.as_os_str().to_str()).collect();
+        parts.map(|parts| parts.join("/")).ok_or_else(|| {
+            let message = format!("the name of '{}' is not in UTF-8: rename it", below.display());
+            io::Error::new(ErrorKind::InvalidData, message)
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use object_store::path::Path as ObjectPath;
 use object_store::{Error, ObjectStore, ObjectStoreExt};
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
@@ -53,6 +54,7 @@ impl RealObjects {
         let Self { objects, runtime } = self;
         runtime.block_on(objects.perform(operation)).unwrap_or_else(|error| match error {
             Error::NotFound { .. } => FileAnswer::NotFound,
+            error if is_full(&error) => FileAnswer::NoSpace,
             error => FileAnswer::Failed(error.to_string()),
         })
     }
@@ -74,6 +76,19 @@ fn remove_staged(folder: &Path) -> std::io::Result<()> {
 fn is_staged(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.rsplit_once('#').is_some_and(|(_, number)| number.parse::<u64>().is_ok())
+}
+
+/// Whether there was no space left, whatever it is wrapped in.
+fn is_full(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::StorageFull)
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// What is being sent to a path.

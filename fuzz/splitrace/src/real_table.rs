@@ -7,9 +7,11 @@
 //! Nothing is kept here that a crash must survive: what counts lies in the server.
 
 mod names;
+mod schema;
 mod session;
 
 pub use names::TableName;
+pub use schema::TableSight;
 
 use postgres::error::SqlState;
 use postgres::types::ToSql;
@@ -54,40 +56,32 @@ impl std::fmt::Debug for RealTable {
 pub type VisibleRow = (String, u32, u64);
 
 impl RealTable {
-    /// A table on the server that this configuration names; it is made when it is not there.
+    /// Connects to the server that this configuration names, for a table that may not be there yet.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
-    pub fn open(mut config: Config, table: TableName) -> Result<Self, postgres::Error> {
+    pub fn connect(mut config: Config, table: TableName) -> Result<Self, postgres::Error> {
         config.connect_timeout(CONNECT_TIMEOUT).application_name(&table.application());
-        let mut opened = Self { config, table, shared: None, is_claimed: false, sessions: BTreeMap::new() };
-        opened.make_schema()?;
-        Ok(opened)
+        let mut connected =
+            Self { config, table, shared: None, is_claimed: false, sessions: BTreeMap::new() };
+        connected.shared()?;
+        Ok(connected)
     }
 
-    /// Two tables: the rows, and the names of all committed transactions. What is there is not touched, not even to look
-    /// whether it is: to make an index waits for whatever is prepared, and that may be this program's to end.
-    fn make_schema(&mut self) -> Result<(), postgres::Error> {
-        let (rows, proofs, index) = (self.table.rows(), self.table.proofs(), self.table.proofs_index());
-        let parts = [
-            (
-                &rows,
-                format!(
-                    "TABLE {rows} (name text NOT NULL, operator int NOT NULL, split bigint NOT NULL, \
-                     number bigint NOT NULL, payload bytea NOT NULL)"
-                ),
-            ),
-            (&proofs, format!("TABLE {proofs} (name text NOT NULL)")),
-            (&index, format!("INDEX {index} ON {proofs} (name)")),
-        ];
-        let shared = self.shared()?;
-        for (name, definition) in parts {
-            let is_there: bool = shared.query_one("SELECT to_regclass($1) IS NOT NULL", &[name])?.get(0);
-            if !is_there {
-                shared.batch_execute(&format!("CREATE {definition}"))?;
-            }
-        }
-        Ok(())
+    /// Looks whether the table is there and is one that [`Self::make`] has made. Locks nothing.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn look(&mut self) -> Result<TableSight, postgres::Error> {
+        schema::look(&self.table.clone(), self.shared()?)
+    }
+
+    /// Makes what is not there.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn make(&mut self) -> Result<(), postgres::Error> {
+        schema::make(&self.table.clone(), self.shared()?)
     }
 
     /// Takes the table for this program, unless a connection of another one is left: every connection holds a lock shared,
@@ -128,7 +122,7 @@ impl RealTable {
     /// Carries an operation out for a client.
     pub fn perform(&mut self, client: TableClient, operation: &TableOperation) -> TableAnswer {
         let done = match operation {
-            TableOperation::Connect { session } => self.connect(client, *session),
+            TableOperation::Connect { session } => self.open_session(client, *session),
             TableOperation::Begin { session, transaction } => self.begin(client, *session, *transaction),
             TableOperation::Insert { session, records } => self.insert(client, *session, records),
             TableOperation::Prepare { session } => self.prepare(client, *session),
@@ -215,7 +209,7 @@ impl RealTable {
         Ok(self.shared.as_mut().expect("it was made when it was not there"))
     }
 
-    fn connect(&mut self, client: TableClient, number: u32) -> Result<TableAnswer, postgres::Error> {
+    fn open_session(&mut self, client: TableClient, number: u32) -> Result<TableAnswer, postgres::Error> {
         match self.sessions.get_mut(&client) {
             Some(held) if held.number > number || (held.number == number && !held.is_open()) => {
                 return Ok(TableAnswer::NoSession);
@@ -251,7 +245,7 @@ impl RealTable {
         records: &[Record],
     ) -> Result<TableAnswer, postgres::Error> {
         let insert = format!(
-            "INSERT INTO {} SELECT $1, * FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::bytea[])",
+            "INSERT INTO {} (name, operator, split, number, payload) SELECT $1, * FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::bytea[])",
             self.table.rows()
         );
         let table = self.table.clone();
@@ -270,7 +264,7 @@ impl RealTable {
     }
 
     fn prepare(&mut self, client: TableClient, number: u32) -> Result<TableAnswer, postgres::Error> {
-        let prove = format!("INSERT INTO {} VALUES ($1)", self.table.proofs());
+        let prove = format!("INSERT INTO {} (name) VALUES ($1)", self.table.proofs());
         let table = self.table.clone();
         let Some(session) = self.session(client, number) else { return Ok(TableAnswer::NoSession) };
         let Some(name) = session.transaction.take() else { return Ok(TableAnswer::NoTransaction) };

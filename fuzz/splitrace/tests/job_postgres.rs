@@ -46,6 +46,15 @@ impl Plant {
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     }
 
+    /// What a run says that does not begin.
+    fn refused(&self) -> String {
+        let output = self.workshop.run().output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2));
+        let text = said(&output);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        text
+    }
+
     fn check_each_line_once(&self) {
         let mut client = self.connect();
         let mut found = BTreeMap::new();
@@ -99,22 +108,42 @@ fn a_second_job_on_the_same_table_is_refused(programs: PathBuf) -> Result<(), Fa
 fn what_is_wrong_with_a_server_is_one_sentence(programs: PathBuf) -> Result<(), Failed> {
     let mut plant = Plant::new(3, MEGABYTE / 10, programs);
     plant.workshop.set("parallelism = 2", "parallelism = 64");
-    let refused = |plant: &Plant| {
-        let output = plant.workshop.run().output().expect("the binary starts");
-        assert_eq!(output.status.code(), Some(2));
-        let text = said(&output);
-        assert_eq!(text.lines().count(), 1, "{text}");
-        text
-    };
-    let too_few = refused(&plant);
+    let too_few = plant.refused();
     assert!(
         too_few.contains("the server lets 64 transactions be prepared at a time, and this job needs 128"),
         "{too_few}"
     );
     plant.server.kill();
-    let gone = refused(&plant);
+    let gone = plant.refused();
     assert!(gone.starts_with("error: cannot use the table 'lines': "), "{gone}");
     assert_eq!(plant.workshop.sight().len(), 1, "there is the lock, and no state of a job that never ran");
+    Ok(())
+}
+
+/// Nobody's rows are written to, and lost ones are no clean beginning.
+fn a_table_that_is_foreign_or_gone_is_refused(programs: PathBuf) -> Result<(), Failed> {
+    let plant = Plant::new(5, MEGABYTE / 10, programs);
+    let mut client = plant.connect();
+    let foreign = "CREATE TABLE people (name text, operator int, number bigint, split bigint, payload bytea)";
+    client.batch_execute(foreign).expect("the server takes it");
+    plant.workshop.set("table = 'lines'", "table = 'people'");
+    let text = plant.refused();
+    assert!(
+        text.starts_with(
+            "error: cannot use the table 'people': \"people\" has the columns (name text, operator integer,"
+        ),
+        "{text}"
+    );
+    plant.workshop.set("table = 'people'", "table = 'lines'");
+    plant.workshop.has_no_end();
+    let mut child = plant.workshop.run().spawn().expect("the binary starts");
+    assert!(plant.workshop.watch(&mut child, 4), "it has no end");
+    workshop::interrupt(&child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    client.batch_execute("DROP TABLE lines").expect("nothing is prepared");
+    let text = plant.refused();
+    assert!(text.contains("it is gone, and this job has written to it"), "{text}");
     Ok(())
 }
 
@@ -136,9 +165,10 @@ fn a_server_that_stays_away_ends_the_run(programs: PathBuf) -> Result<(), Failed
 }
 
 fn main() -> ExitCode {
-    let tests: [(&str, ServerTest); 3] = [
+    let tests: [(&str, ServerTest); 4] = [
         ("kills_of_job_and_server_lose_and_double_no_line", kills_of_job_and_server_lose_and_double_no_line),
         ("a_second_job_on_the_same_table_is_refused", a_second_job_on_the_same_table_is_refused),
+        ("a_table_that_is_foreign_or_gone_is_refused", a_table_that_is_foreign_or_gone_is_refused),
         ("what_is_wrong_with_a_server_is_one_sentence", what_is_wrong_with_a_server_is_one_sentence),
     ];
     let long: [(&str, ServerTest); 2] = [

@@ -36,6 +36,12 @@ fn table() -> TableName {
     "lines".parse().expect("a valid name")
 }
 
+fn open(server: &PostgresServer) -> RealTable {
+    let mut table = RealTable::connect(server.config(), table()).expect("the server takes connections");
+    table.make().expect("the server lets it be made");
+    table
+}
+
 fn transaction(number: u64) -> TransactionName {
     TransactionName::new(SubtaskId::default(), CheckpointId(number))
 }
@@ -96,7 +102,7 @@ struct Pair {
 impl Pair {
     fn new(programs: PathBuf) -> Self {
         let server = PostgresServer::start(programs);
-        let real = RealTable::open(server.config(), table()).expect("the server takes connections");
+        let real = open(&server);
         Self { server, real, simulated: PreparedTable::default() }
     }
 
@@ -111,7 +117,7 @@ impl Pair {
         }
         let mut admin = self.server.config().connect(postgres::NoTls).expect("the server takes connections");
         admin.batch_execute("TRUNCATE lines, lines_proofs").expect("nobody holds them");
-        self.real = RealTable::open(self.server.config(), table()).expect("the server takes connections");
+        self.real = open(&self.server);
     }
 
     fn take(&mut self, step: &Step) -> Option<(TableAnswer, TableAnswer)> {

@@ -77,9 +77,7 @@ impl SinkIo {
     /// a part of it, so that a file takes many records at once.
     pub fn ask_file(&mut self, operation: FileOperation) {
         if let FileOperation::Write { path, at, bytes } = &operation
-            && let Some(StoreRequest::File(FileOperation::Write { path: last, at: begin, bytes: before })) =
-                self.requests.back_mut()
-            && last == path
+            && let Some(FileOperation::Write { at: begin, bytes: before, .. }) = self.last_about(path)
             && *begin + before.len() as u64 == *at
             && before.len() + bytes.len() <= WRITE_BYTES_MAX
         {
@@ -87,6 +85,14 @@ impl SinkIo {
             return;
         }
         self.ask(StoreRequest::File(operation));
+    }
+
+    /// What was asked last about a file and is not sent yet. What is asked about others does not touch it.
+    fn last_about(&mut self, path: &str) -> Option<&mut FileOperation> {
+        self.requests.iter_mut().rev().find_map(|request| match request {
+            StoreRequest::File(operation) if operation.path() == path => Some(operation),
+            _ => None,
+        })
     }
 
     /// Stands still for this long before the first request goes out: where Flink's user code sleeps. Only a committer may.

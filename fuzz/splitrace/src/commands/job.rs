@@ -32,10 +32,9 @@ fn report(job: &Job, end: &JobEnd) -> Report {
     let output = &job.sink;
     let (name, sentence) = match ending {
         Ending::Finished => ("finished", format!("finished: all input is in {output}")),
-        Ending::FinishedBefore => (
-            "finished",
-            format!("finished before, nothing to do: all input is in {output}, and the state says so"),
-        ),
+        Ending::FinishedBefore => {
+            ("finished", format!("finished before, nothing to do: all input that there was is in {output}"))
+        }
         Ending::Stopped => {
             ("stopped", "stopped with a last checkpoint: the same command goes on from it".to_owned())
         }

@@ -38,6 +38,14 @@ pub enum JobError {
         /// Why.
         source: std::io::Error,
     },
+    /// The input cannot be listed.
+    #[error("cannot use the input in '{}': {what}", path.display())]
+    Input {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
     /// The state file was not written by a job.
     #[error("'{}' is no state of a job: give the job a state folder of its own", path.display())]
     ForeignState {

@@ -118,6 +118,11 @@ impl Reader<'_> {
             );
             return Err(self.wrong(source.folder.span().start, message));
         }
+        if state_folder.get_ref().as_os_str().is_empty() {
+            let message =
+                "state_folder: it names a folder of the job's own, which is made when it is not there";
+            return Err(self.wrong(state_folder.span().start, message));
+        }
         let state = self.folder(&state_folder);
         self.apart("state_folder", (&state_folder, &state), ("source.folder", &source_folder))?;
         if let Some(folder) = &sink.get_ref().folder {
@@ -259,6 +264,8 @@ mod tests {
         assert!(same.contains("lies in source.folder"), "{same}");
         let state = with("'state'", "'out/state'");
         assert!(state.starts_with("line 1: state_folder: 'out/state' lies in sink.folder"), "{state}");
+        let nowhere = with("'state'", "''");
+        assert!(nowhere.starts_with("line 1: state_folder: it names a folder of the job's own"), "{nowhere}");
         let zero = said(&format!("{JOB}[checkpointing]\ninterval = '0s'\n"));
         assert_eq!(zero, "line 7: checkpointing.interval: the time must be longer than zero");
         let unit = said(&format!("{JOB}[checkpointing]\ninterval = '5'\n"));

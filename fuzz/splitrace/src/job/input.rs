@@ -1,5 +1,6 @@
 //! How much a job has to read, and how much of it is read for good: for the progress bar, nothing else.
 
+use super::error::JobError;
 use super::file::Job;
 use crate::real_files::RealFiles;
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
@@ -12,15 +13,19 @@ use splitrace_runtime::connectors::postcard_serializer::PostcardSerializer;
 use splitrace_runtime::message::{CompletedCheckpoint, SplitPayload};
 
 /// The bytes of all input files; `None` for a source without an end, as more may come.
-pub(super) fn total_bytes(job: &Job) -> Option<u64> {
-    if job.discover_every.is_some() {
-        return None;
-    }
+///
+/// # Errors
+/// When the folder, or what lies in it, cannot be listed or named.
+pub(super) fn total_bytes(job: &Job) -> Result<Option<u64>, JobError> {
     let all = FileOperation::List { folder: String::new() };
-    let FileAnswer::Listed(files) = RealFiles::new(job.source_folder.clone()).perform(&all) else {
-        return None;
-    };
-    Some(files.iter().filter(|(path, _)| is_input(path)).map(|(_, bytes)| bytes).sum())
+    match RealFiles::new(job.source_folder.clone()).perform(&all) {
+        FileAnswer::Listed(files) => {
+            let bytes = files.iter().filter(|(path, _)| is_input(path)).map(|(_, bytes)| bytes).sum();
+            Ok(job.discover_every.is_none().then_some(bytes))
+        }
+        FileAnswer::Failed(what) => Err(JobError::Input { path: job.source_folder.clone(), what }),
+        other => unreachable!("a list lists or fails: {other:?}"),
+    }
 }
 
 /// How many of `total` bytes lie before the positions of a checkpoint; 0 when that cannot be told.

@@ -71,11 +71,13 @@ impl Stopper {
 /// # Errors
 /// When it could not.
 pub fn check(job: &Job) -> Result<(), JobError> {
+    let mut goes_on = false;
     if job.state_folder.is_dir() {
-        saved(job, &StateFolder::open(&job.state_folder)?)?;
+        goes_on = saved(job, &StateFolder::open(&job.state_folder)?)?.service.latest.is_some();
     }
+    input::total_bytes(job)?;
     if let JobSink::Table(table) = &job.sink {
-        table_store::opened(table, job.parallelism)?;
+        table_store::connected(table, job.parallelism, goes_on)?;
     }
     Ok(())
 }
@@ -92,14 +94,14 @@ pub fn run<E: From<JobError>>(job: &Job, listen: impl FnOnce(Stopper) -> Result<
         let ending = Ending::FinishedBefore;
         return Ok(JobEnd { ending, tally: Tally::default(), elapsed: clock.elapsed() });
     }
+    let total = input::total_bytes(job)?;
     let (notices, told) = mpsc::channel();
     let watch = Watch::new(notices.clone());
-    let store = store(job, &watch)?;
+    let latest = saved.service.latest.clone();
+    let store = store(job, latest.is_some(), &watch)?;
     folder.write(&saved).map_err(|source| JobError::Folder { path: job.state_folder.clone(), source })?;
     listen(Stopper(notices))?;
-    let total = input::total_bytes(job);
-    let latest = saved.service.latest.as_deref();
-    let done = latest.zip(total).map_or(0, |(latest, total)| input::bytes_before(latest, total));
+    let done = latest.as_deref().zip(total).map_or(0, |(latest, total)| input::bytes_before(latest, total));
     let progress = Progress::new(total, done);
     let service = service(job, saved, folder, &watch);
     let threads = Threads::start(job, service, store, &watch, clock);
@@ -143,8 +145,8 @@ fn drawn_epoch() -> LeaderEpoch {
 /// A system outside of the job, which a thread of its own runs.
 type Outside = Box<dyn OutsideSystem + Send>;
 
-/// What the sink asks.
-fn store(job: &Job, watch: &Watch) -> Result<Outside, JobError> {
+/// What the sink asks; a job that goes on has an output already.
+fn store(job: &Job, goes_on: bool, watch: &Watch) -> Result<Outside, JobError> {
     Ok(match &job.sink {
         JobSink::Files(FilesSink { folder, medium, .. }) => {
             let unusable = |source| JobError::Folder { path: folder.clone(), source };
@@ -155,7 +157,7 @@ fn store(job: &Job, watch: &Watch) -> Result<Outside, JobError> {
             };
             Box::new(FileStore::new(medium, watch.clone()))
         }
-        JobSink::Table(table) => Box::new(TableStore::open(table, job.parallelism, watch.clone())?),
+        JobSink::Table(table) => Box::new(TableStore::open(table, job.parallelism, goes_on, watch.clone())?),
     })
 }
 

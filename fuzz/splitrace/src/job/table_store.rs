@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::error::JobError;
 use super::file::TableSink;
 use super::watch::{Notice, Watch};
-use crate::real_table::RealTable;
+use crate::real_table::{RealTable, TableSight};
 use splitrace_node::host::OutsideSystem;
 use splitrace_runtime::actor::Outbox;
 use splitrace_runtime::api::table_io::{TableAnswer, TableOperation};
@@ -33,15 +33,21 @@ pub(super) struct TableStore {
 }
 
 impl TableStore {
-    /// Opens the table of a sink for so many subtasks and takes it for this run alone.
-    pub(super) fn open(sink: &TableSink, parallelism: u32, watch: Watch) -> Result<Self, JobError> {
-        let mut table = opened(sink, parallelism)?;
+    /// Takes the table of a sink for this run alone, and makes it if it is not there.
+    pub(super) fn open(
+        sink: &TableSink,
+        parallelism: u32,
+        goes_on: bool,
+        watch: Watch,
+    ) -> Result<Self, JobError> {
+        let mut table = connected(sink, parallelism, goes_on)?;
         let is_claimed = wait_for(FAREWELL_MAX, || table.claim().map(|is_alone| is_alone.then_some(())))
-            .map_err(|error| unusable(sink, in_words(&error)))?;
-        match is_claimed {
-            Some(()) => Ok(Self { table, watch, is_broken: false }),
-            None => Err(JobError::TableInUse { table: sink.table.clone() }),
+            .map_err(|error| refused(sink, &error))?;
+        if is_claimed.is_none() {
+            return Err(JobError::TableInUse { table: sink.table.clone() });
         }
+        table.make().map_err(|error| refused(sink, &error))?;
+        Ok(Self { table, watch, is_broken: false })
     }
 
     /// Waits until the server is back; answers whether it is.
@@ -59,10 +65,10 @@ impl TableStore {
     }
 }
 
-/// Opens the table and looks whether the server can serve so many subtasks; takes nothing.
-pub(super) fn opened(sink: &TableSink, parallelism: u32) -> Result<RealTable, JobError> {
-    let refused = |error: postgres::Error| unusable(sink, in_words(&error));
-    let mut table = RealTable::open((*sink.server).clone(), sink.table.clone()).map_err(refused)?;
+/// Connects for a table and looks whether it and its server can serve so many subtasks; takes and makes nothing.
+pub(super) fn connected(sink: &TableSink, parallelism: u32, goes_on: bool) -> Result<RealTable, JobError> {
+    let refused = |error: postgres::Error| refused(sink, &error);
+    let mut table = RealTable::connect((*sink.server).clone(), sink.table.clone()).map_err(refused)?;
     let (allowed, needed) = (table.prepared_max().map_err(refused)?, PREPARED_PER_SUBTASK * parallelism);
     if allowed < needed {
         let what = format!(
@@ -71,7 +77,19 @@ pub(super) fn opened(sink: &TableSink, parallelism: u32) -> Result<RealTable, Jo
         );
         return Err(unusable(sink, what));
     }
-    Ok(table)
+    match table.look().map_err(refused)? {
+        TableSight::Own => Ok(table),
+        TableSight::Absent if !goes_on => Ok(table),
+        TableSight::Absent => {
+            let what = "it is gone, and this job has written to it: restore it, or remove the job's state to begin anew";
+            Err(unusable(sink, what.to_owned()))
+        }
+        TableSight::Foreign(what) => Err(unusable(sink, format!("{what}: name one that is not there yet"))),
+    }
+}
+
+fn refused(sink: &TableSink, error: &postgres::Error) -> JobError {
+    unusable(sink, in_words(error))
 }
 
 fn unusable(sink: &TableSink, what: String) -> JobError {
@@ -82,7 +100,12 @@ fn unusable(sink: &TableSink, what: String) -> JobError {
 fn in_words(error: &postgres::Error) -> String {
     let cause = std::error::Error::source(error);
     error.as_db_error().map_or_else(
-        || cause.map_or_else(|| error.to_string(), ToString::to_string),
+        || {
+            format!(
+                "no word from the server: {}",
+                cause.map_or_else(|| error.to_string(), ToString::to_string)
+            )
+        },
         |said| said.message().to_owned(),
     )
 }

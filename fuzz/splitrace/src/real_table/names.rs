@@ -10,6 +10,9 @@ use std::str::FromStr;
 /// The longest name: its other table and its transactions have longer ones, and 63 bytes are all that a server keeps.
 const LENGTH_MAX: usize = 40;
 
+/// How the name of a table of proofs ends.
+const PROOFS: &str = "_proofs";
+
 /// The name of a table: it may stand between quotes anywhere.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TableName(String);
@@ -20,6 +23,11 @@ impl FromStr for TableName {
     fn from_str(name: &str) -> Result<Self, String> {
         let is_word = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+        if name.ends_with(PROOFS) {
+            return Err(format!(
+                "'{name}' ends as the tables do that jobs keep beside theirs: name it otherwise"
+            ));
+        }
         if is_word && begins && name.len() <= LENGTH_MAX {
             return Ok(Self(name.to_owned()));
         }
@@ -48,12 +56,12 @@ impl TableName {
 
     /// The table with a row for each committed transaction, quoted.
     pub(super) fn proofs(&self) -> String {
-        format!("\"{self}_proofs\"")
+        format!("\"{self}{PROOFS}\"")
     }
 
     /// The index over that, quoted.
     pub(super) fn proofs_index(&self) -> String {
-        format!("\"{self}_proofs_name\"")
+        format!("\"{self}{PROOFS}_name\"")
     }
 
     /// The name under which the server keeps a prepared transaction: less than 200 bytes, and nothing that needs quoting.
@@ -118,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_table_s_name_may_stand_between_quotes() {
-        for name in ["", "1st", "_x", "Lines", "a b", "a;drop", "naïve", "a-1", &"x".repeat(41)] {
+        for name in ["", "1st", "_x", "Lines", "a b", "a;drop", "naïve", "a-1", "a_proofs", &"x".repeat(41)]
+        {
             assert!(name.parse::<TableName>().is_err(), "{name}");
         }
         assert_eq!(table("lines_2").proofs(), "\"lines_2_proofs\"");

@@ -31,6 +31,18 @@ pub enum FileSourceError {
         /// Where the frame begins.
         offset: u64,
     },
+    /// The file has lost what it had when it was found.
+    #[error(
+        "{path} has {found} bytes, and had {expected} at least when it was found: what is missing would be lost"
+    )]
+    Shorter {
+        /// The file.
+        path: String,
+        /// Its length.
+        found: u64,
+        /// Where the split ends.
+        expected: u64,
+    },
     /// The file system failed.
     #[error("{path}: {cause}")]
     Failed {
@@ -55,6 +67,8 @@ pub struct FileSplitReader {
     at_end_of_file: bool,
     /// It began inside a line, whose rest belongs to the split before.
     passes_over: bool,
+    /// So many bytes behind `from` hold no end of a line.
+    searched: usize,
 }
 
 impl FileSplitReader {
@@ -67,7 +81,17 @@ impl FileSplitReader {
         let is_inside = split.offset > 0 && split.position == split.offset;
         let passes_over = is_inside && format == RecordFormat::TextLines;
         let from = split.position - u64::from(passes_over);
-        Self { split, format, chunk, buffer: Vec::new(), cut: 0, from, at_end_of_file: false, passes_over }
+        Self {
+            split,
+            format,
+            chunk,
+            buffer: Vec::new(),
+            cut: 0,
+            from,
+            at_end_of_file: false,
+            passes_over,
+            searched: 0,
+        }
     }
 
     /// What to ask for next; nothing once all is read.
@@ -90,6 +114,10 @@ impl FileSplitReader {
                 self.buffer.drain(..std::mem::take(&mut self.cut));
                 self.buffer.extend_from_slice(&bytes);
                 self.pass_over();
+                let found = self.from + self.rest().len() as u64;
+                if self.at_end_of_file && found < self.split.end() {
+                    return Err(FileSourceError::Shorter { path, found, expected: self.split.end() });
+                }
                 Ok(())
             }
             FileAnswer::NotFound => Err(FileSourceError::Gone(path)),
@@ -139,12 +167,16 @@ impl FileSplitReader {
     }
 
     /// A line that ends in the buffer, or the last one of a file, and how many bytes it takes.
-    fn line(&self) -> Option<(Vec<u8>, usize)> {
+    fn line(&mut self) -> Option<(Vec<u8>, usize)> {
+        let searched = std::mem::take(&mut self.searched);
         let rest = self.rest();
-        let (line, taken) = match rest.iter().position(|byte| *byte == b'\n') {
-            Some(length) => (&rest[..length], length + 1),
+        let (line, taken) = match rest[searched..].iter().position(|byte| *byte == b'\n') {
+            Some(more) => (&rest[..searched + more], searched + more + 1),
             None if self.at_end_of_file && !rest.is_empty() => (rest, rest.len()),
-            None => return None,
+            None => {
+                self.searched = rest.len();
+                return None;
+            }
         };
         Some((line.strip_suffix(b"\r").unwrap_or(line).to_vec(), taken))
     }

@@ -48,7 +48,10 @@ pub struct TableSink {
 impl Display for JobSink {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Files(files) => write!(formatter, "{}", files.folder.display()),
+            Self::Files(FilesSink { folder, medium, .. }) => match medium {
+                FileMedium::FileSystem => write!(formatter, "{}", folder.display()),
+                FileMedium::ObjectStore => write!(formatter, "the object store {}", folder.display()),
+            },
             Self::Table(TableSink { server, table }) => {
                 let database = server.get_dbname().or(server.get_user()).unwrap_or_default();
                 write!(formatter, "table {table} of the database {database}")
