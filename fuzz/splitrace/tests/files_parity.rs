@@ -1,31 +1,13 @@
 //! The simulated file system against a real one: the same operations, the same answers, the same files at the end.
 
+#[path = "support/file_operations.rs"]
+mod file_operations;
+
+use file_operations::operation;
 use proptest::prelude::*;
 use splitrace::real_files::RealFiles;
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
 use splitrace_sim::outside::FileSystem;
-
-const PATHS: [&str; 5] = ["a", "b", "folder/a", "folder/.b.inprogress.1", "folder/deeper/c"];
-
-fn path() -> impl Strategy<Value = String> {
-    prop::sample::select(&PATHS[..]).prop_map(str::to_owned)
-}
-
-fn operation() -> impl Strategy<Value = FileOperation> {
-    prop_oneof![
-        4 => (path(), 0_u64..12, prop::collection::vec(any::<u8>(), 0..6))
-            .prop_map(|(path, at, bytes)| FileOperation::Write { path, at, bytes }),
-        1 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Sync { path, length }),
-        2 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Resume { path, length }),
-        2 => (path(), path(), 0_u64..12)
-            .prop_map(|(hidden, target, length)| FileOperation::Publish { hidden, target, length }),
-        2 => (path(), 0_u64..12, 0_u64..12)
-            .prop_map(|(path, at, length)| FileOperation::Read { path, at, length }),
-        1 => path().prop_map(|path| FileOperation::Delete { path }),
-        1 => prop::sample::select(&["", "folder", "folder/deeper", "absent"][..])
-            .prop_map(|folder| FileOperation::List { folder: folder.to_owned() }),
-    ]
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -58,4 +40,20 @@ fn a_path_that_leads_out_of_the_folder_is_refused() {
             "{path}: {answer:?}"
         );
     }
+}
+
+/// It could not be asked for again under the name that it would be listed by, so it is told, and not passed over.
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let name = std::ffi::OsStr::from_bytes(b"x\xff");
+    std::fs::write(folder.path().join(name), "lost").expect("it is writable");
+    let answer =
+        RealFiles::new(folder.path().to_owned()).perform(&FileOperation::List { folder: String::new() });
+    assert!(
+        matches!(&answer, FileAnswer::Failed(why) if why.contains("is not in UTF-8: rename it")),
+        "{answer:?}"
+    );
 }

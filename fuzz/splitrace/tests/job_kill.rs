@@ -131,6 +131,23 @@ fn a_job_that_fails_says_why_and_goes_on_when_that_is_mended() {
     assert_eq!(workshop.lines("out"), BTreeMap::from(expected));
 }
 
+/// Where part files lie is part of the job's state.
+#[test]
+fn another_medium_is_refused() {
+    let mut workshop = Workshop::new(11, IN_OBJECTS);
+    workshop.make_text(MEGABYTE);
+    workshop.has_no_end();
+    workshop.killed_once_visible();
+    workshop.has_an_end();
+    workshop.set("medium = 'object-store'", "medium = 'file-system'");
+    let output = workshop.run().output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("is the state of a job with another sink"), "{}", said(&output));
+    workshop.set("medium = 'file-system'", "medium = 'object-store'");
+    workshop.last_life();
+    workshop.check_each_line_once();
+}
+
 #[test]
 fn a_wrong_job_file_is_told_with_its_line_before_anything_is_made() {
     let workshop = Workshop::new(9, "folder = 'out'\nrollover = 'soon'");

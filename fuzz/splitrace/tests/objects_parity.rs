@@ -1,18 +1,16 @@
 //! The simulated object store against the `object_store` crate's, on a disk and in memory: the same operations, the same
 //! answers, the same objects at the end.
 
+#[path = "support/file_operations.rs"]
+mod file_operations;
+
+use file_operations::{operation, path};
 use proptest::prelude::*;
 use splitrace::real_objects::RealObjects;
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
 use splitrace_runtime::ids::{AttemptNumber, ExecutionAttemptId, LeaderEpoch, OperatorUid, SubtaskIndex};
 use splitrace_sim::outside::ObjectSpace;
 use std::sync::Arc;
-
-const PATHS: [&str; 5] = ["a", "b", "folder/a", "folder/.b.inprogress.1", "folder/deeper/c"];
-
-fn path() -> impl Strategy<Value = String> {
-    prop::sample::select(&PATHS[..]).prop_map(str::to_owned)
-}
 
 /// An upload that comes to something: random operations alone seldom hit the right length.
 fn life() -> impl Strategy<Value = Vec<FileOperation>> {
@@ -37,22 +35,6 @@ fn life() -> impl Strategy<Value = Vec<FileOperation>> {
 fn operations() -> impl Strategy<Value = Vec<FileOperation>> {
     let part = prop_oneof![2 => operation().prop_map(|operation| vec![operation]), 1 => life()];
     prop::collection::vec(part, 1..25).prop_map(|parts| parts.concat())
-}
-
-fn operation() -> impl Strategy<Value = FileOperation> {
-    prop_oneof![
-        4 => (path(), 0_u64..12, prop::collection::vec(any::<u8>(), 0..6))
-            .prop_map(|(path, at, bytes)| FileOperation::Write { path, at, bytes }),
-        1 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Sync { path, length }),
-        2 => (path(), 0_u64..12).prop_map(|(path, length)| FileOperation::Resume { path, length }),
-        2 => (path(), path(), 0_u64..12)
-            .prop_map(|(hidden, target, length)| FileOperation::Publish { hidden, target, length }),
-        2 => (path(), 0_u64..12, 0_u64..12)
-            .prop_map(|(path, at, length)| FileOperation::Read { path, at, length }),
-        1 => path().prop_map(|path| FileOperation::Delete { path }),
-        1 => prop::sample::select(&["", "folder", "folder/deeper", "absent"][..])
-            .prop_map(|folder| FileOperation::List { folder: folder.to_owned() }),
-    ]
 }
 
 /// What both came to.

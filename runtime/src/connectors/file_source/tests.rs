@@ -96,6 +96,16 @@ proptest! {
 }
 
 #[test]
+fn a_file_that_has_lost_bytes_since_it_was_found_is_told() {
+    let content = b"one\ntwo\nthree\n";
+    let splits = cut("f", content.len() as u64, content.len() as u64, RecordFormat::TextLines);
+    let [split] = &splits[..] else { panic!("one block: {splits:?}") };
+    let found = read(&content[..8], split.clone(), RecordFormat::TextLines, 5, &[]);
+    let expected = FileSourceError::Shorter { path: "f".to_owned(), found: 8, expected: 14 };
+    assert_eq!(found.expect_err("it is shorter"), expected);
+}
+
+#[test]
 fn a_file_is_found_once_and_what_is_hidden_is_no_input() {
     let mut discovery = Discovery::new(String::new(), 4, RecordFormat::TextLines);
     let listed = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 6)).collect::<Vec<_>>();

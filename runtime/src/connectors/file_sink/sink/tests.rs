@@ -131,6 +131,7 @@ fn each_bucket_has_a_file_of_its_own_and_each_file_is_a_transaction() {
         let split = SplitId::default();
         writer.write(Record { split, offset: key, event_time_ms: 0, key, payload: Vec::new() }, &mut io);
     }
+    assert_eq!(io.len(), 2, "lines that take turns are one write for each file");
     carry_out(&mut writer, &mut io, &mut files);
     let (prepared, state) = checkpoint(&mut writer, &mut files);
     assert!(state.is_empty(), "every file is closed");

@@ -41,9 +41,14 @@ impl Habits {
         }
     }
 
-    /// The same without the failure: it comes once, and a restored enumerator is not the first.
+    /// The same without the failure and with more care: a restored enumerator is not the first. One that always gave a
+    /// split to a reader that had ended would restart the job for good, whatever is promised.
     pub(super) fn restored(script: EnumeratorScript) -> Self {
-        Self::new(EnumeratorScript { failure: None, ..script })
+        let reassignment = match script.reassignment {
+            Some(Reassignment::Other) => Some(Reassignment::Spread),
+            other => other,
+        };
+        Self::new(EnumeratorScript { failure: None, reassignment, ..script })
     }
 
     /// A split is asked for.

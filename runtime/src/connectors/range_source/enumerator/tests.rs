@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::api::source::{AsyncCall, AsyncCallName};
-use crate::config::{EnumeratorScript, ReturnedSplits, SnapshotAssignment, SourceConfig};
+use crate::config::{EnumeratorScript, Reassignment, ReturnedSplits, SnapshotAssignment, SourceConfig};
 use crate::coordination::test_jobs::job;
 use crate::defects::DefectSet;
 use crate::ids::OperatorUid;
@@ -164,4 +164,24 @@ fn everybody_may_be_told_with_the_last_split_and_who_is_not_there_is_passed_over
     assert_eq!(bench.request(2), ["[1] to 2", "no more to 0", "no more to 2"]);
     bench.context.registered.push(1);
     assert_eq!(bench.request(1), ["no more to 1"], "it hears of it when it asks");
+}
+
+/// A careless enumerator gives what a reader reports to one that was told that nothing comes. The restored one does not: it
+/// would fail the job with every restart.
+#[test]
+fn what_is_reported_may_go_to_a_reader_that_has_ended_but_not_from_a_restored_enumerator() {
+    let script = EnumeratorScript { reassignment: Some(Reassignment::Other), ..EnumeratorScript::NONE };
+    let given = |bench: &mut Bench| {
+        bench.context.registered = vec![0, 1, 2];
+        bench.enumerator.habits.told_no_more(SubtaskIndex(1));
+        bench.enumerator.habits.told_no_more(SubtaskIndex(2));
+        let reported = bench.enumerator.source.splits(0..1);
+        bench.enumerator.pending.clear();
+        bench.enumerator.add_reader(SubtaskIndex(1), reported, &mut bench.context).expect("all are there");
+        bench.said()
+    };
+    let mut bench = Bench::new(1, script, &[]);
+    assert_eq!(given(&mut bench).last().map(String::as_str), Some("[0] to 2"));
+    bench.enumerator = RangeEnumerator::restore(bench.enumerator.source, vec![], Some(1));
+    assert_eq!(given(&mut bench), ["[0] to 1"]);
 }
