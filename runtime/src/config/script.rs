@@ -80,8 +80,8 @@ pub enum ReturnedSplits {
 pub enum Reassignment {
     /// Back to the reader that reports them.
     Same,
-    /// To the next subtask after the one that reports them; that one may have ended by then (FACT 55). A restored enumerator
-    /// is more careful, and does as [`Self::Spread`].
+    /// To the next subtask after the one that reports them; that one may have ended by then (FACT 55). A restored
+    /// enumerator is more careful, and does as [`Self::Spread`].
     Other,
     /// What subtask `s` of `p` reports to subtask `2 s mod p`. Until that one is registered, the enumerator keeps it.
     Spread,
