@@ -16,6 +16,7 @@
 //! so many batches' would not hold), and fetchers inside the reader's poll (nothing could interleave).
 
 mod hand_over_queue;
+mod paused_splits;
 mod source_reader_base;
 mod split_fetcher;
 mod split_fetcher_manager;
@@ -24,6 +25,7 @@ mod split_reader;
 mod tests;
 
 pub use hand_over_queue::{HandOverQueue, PutOutcome};
+pub use paused_splits::PausedSplits;
 pub use source_reader_base::{ReaderOptions, RecordEmitter, SourceReaderBase};
 pub use split_fetcher::{FetcherContext, FetcherTask, SplitFetcher};
 pub use split_fetcher_manager::SplitFetcherManager;

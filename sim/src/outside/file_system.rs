@@ -128,12 +128,18 @@ impl FileSystem {
     }
 
     pub(super) fn list(&self, folder: &str) -> Vec<(String, u64)> {
-        let lies_in = |path: &str| {
-            folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        };
-        let listed = self.files.iter().filter(|(path, _)| lies_in(path));
-        listed.map(|(path, file)| (path.clone(), file.content.len() as u64)).collect()
+        listing(folder, self.files.iter().map(|(path, file)| (path, file.content.len())))
     }
+}
+
+/// Of these, with their lengths, those that lie below a folder; empty for the root.
+pub(super) fn listing<'a>(
+    folder: &str,
+    all: impl Iterator<Item = (&'a String, usize)>,
+) -> Vec<(String, u64)> {
+    let lies_in =
+        |path: &str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    all.filter(|(path, _)| lies_in(path)).map(|(path, length)| (path.clone(), length as u64)).collect()
 }
 
 fn cut_to(file: &mut File, length: usize) -> FileAnswer {

@@ -10,6 +10,7 @@
 //! at the commit. An upload that another process can go on with exists in some of the stores behind that crate's trait and
 //! not in others; a copy exists in all of them.
 
+use super::file_system::listing;
 use super::store::Caller;
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use splitrace_runtime::api::file_io::{FileAnswer, FileOperation};
@@ -158,11 +159,7 @@ impl ObjectSpace {
     }
 
     pub(super) fn list(&self, folder: &str) -> Vec<(String, u64)> {
-        let lies_in = |path: &str| {
-            folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        };
-        let listed = self.objects.iter().filter(|(path, _)| lies_in(path));
-        listed.map(|(path, content)| (path.clone(), content.len() as u64)).collect()
+        listing(folder, self.objects.iter().map(|(path, content)| (path, content.len())))
     }
 }
 

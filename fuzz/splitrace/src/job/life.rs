@@ -103,8 +103,10 @@ pub fn run<E: From<JobError>>(job: &Job, listen: impl FnOnce(Stopper) -> Result<
     listen(Stopper(notices))?;
     let done = latest.as_deref().zip(total).map_or(0, |(latest, total)| input::bytes_before(latest, total));
     let progress = Progress::new(total, done);
-    let service = service(job, saved, folder, &watch);
-    let threads = Threads::start(job, service, store, &watch, clock);
+    let config: SharedJobConfig = Arc::new(plan::config(job));
+    let service = HighAvailability::started_again(Arc::clone(&config), saved.service.clone());
+    let service = Box::new(DurableService::new(service, saved, folder, watch.clone()));
+    let threads = Threads::start(job, &config, service, store, &watch, clock);
     let ended = supervise(&threads, &told, &watch, &progress);
     progress.finish();
     threads.end();
@@ -161,12 +163,6 @@ fn store(job: &Job, goes_on: bool, watch: &Watch) -> Result<Outside, JobError> {
     })
 }
 
-/// What keeps checkpoints, and who leads.
-fn service(job: &Job, saved: Saved, folder: StateFolder, watch: &Watch) -> Outside {
-    let service = HighAvailability::started_again(Arc::new(plan::config(job)), saved.service.clone());
-    Box::new(DurableService::new(service, saved, folder, watch.clone()))
-}
-
 /// Waits for the job's end; tells it when the user wants one.
 fn supervise(
     threads: &Threads,
@@ -206,8 +202,14 @@ struct Threads {
 }
 
 impl Threads {
-    fn start(job: &Job, service: Outside, store: Outside, watch: &Watch, clock: Clock) -> Self {
-        let config: SharedJobConfig = Arc::new(plan::config(job));
+    fn start(
+        job: &Job,
+        config: &SharedJobConfig,
+        service: Outside,
+        store: Outside,
+        watch: &Watch,
+        clock: Clock,
+    ) -> Self {
         let mut processes: Vec<(ProcessId, Option<Outside>)> = vec![
             (ProcessId::HighAvailability, Some(service)),
             (ProcessId::Store, Some(store)),
@@ -226,7 +228,7 @@ impl Threads {
         let mut handles = Vec::new();
         for ((process, outside), inbox) in processes.into_iter().zip(receivers) {
             let place = Place::new(process, RealFiles::new(job.source_folder.clone()), watch.clone());
-            let (config, inboxes) = (Arc::clone(&config), inboxes.clone());
+            let (config, inboxes) = (Arc::clone(config), inboxes.clone());
             let life = move || {
                 let outside = outside.map(|outside| outside as Box<dyn OutsideSystem>);
                 let process = Process::begin(place, config, plan::SESSION, outside, clock.now_ns());

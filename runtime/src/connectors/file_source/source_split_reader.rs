@@ -7,7 +7,7 @@ use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{PauseError, UserError};
 use crate::config::FileReaderConfig;
 use crate::ids::SplitId;
-use crate::reader_base::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
+use crate::reader_base::{Fetch, PausedSplits, RecordsBySplits, SplitReader, SplitsChange};
 use crate::records::Record;
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub struct FileSourceSplitReader {
     config: FileReaderConfig,
     waiting: VecDeque<FileSplit>,
     current: Option<Current>,
-    paused: Vec<SplitId>,
+    paused: PausedSplits,
     /// An answer is on its way: a read cannot be taken back, whatever becomes of its split.
     asked: Option<SplitId>,
     answer: Option<(SplitId, FileAnswer)>,
@@ -42,7 +42,7 @@ impl FileSourceSplitReader {
             config,
             waiting: VecDeque::new(),
             current: None,
-            paused: Vec::new(),
+            paused: PausedSplits::new(),
             asked: None,
             answer: None,
             woken: false,
@@ -129,7 +129,7 @@ impl SplitReader for FileSourceSplitReader {
             SplitsChange::Addition(splits) => self.waiting.extend(splits),
             SplitsChange::Removal(removed) => {
                 self.waiting.retain(|split| !removed.contains(&split.id));
-                self.paused.retain(|split| !removed.contains(split));
+                self.paused.forget(&removed);
                 self.current.take_if(|current| removed.contains(&current.split));
             }
         }
@@ -149,9 +149,7 @@ impl SplitReader for FileSourceSplitReader {
     }
 
     fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
-        self.paused.retain(|split| !resume.contains(split));
-        let new: Vec<SplitId> = pause.iter().copied().filter(|split| !self.paused.contains(split)).collect();
-        self.paused.extend(new);
+        self.paused.pause_or_resume(pause, resume);
         Ok(())
     }
 }

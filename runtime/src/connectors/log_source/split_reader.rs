@@ -6,7 +6,7 @@ use crate::api::log_io::{FetchedPartition, LogReadAnswer, LogReadOperation};
 use crate::api::source::{PauseError, UserError};
 use crate::config::LogReaderConfig;
 use crate::ids::SplitId;
-use crate::reader_base::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
+use crate::reader_base::{Fetch, PausedSplits, RecordsBySplits, SplitReader, SplitsChange};
 use crate::records::Record;
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ struct Reading {
 pub struct LogSplitReader {
     config: LogReaderConfig,
     readings: Vec<Reading>,
-    paused: Vec<SplitId>,
+    paused: PausedSplits,
     /// An answer is on its way: a fetch cannot be taken back, whatever becomes of its splits.
     asked: bool,
     answer: Option<Vec<FetchedPartition>>,
@@ -40,7 +40,7 @@ impl LogSplitReader {
         Self {
             config,
             readings: Vec::new(),
-            paused: Vec::new(),
+            paused: PausedSplits::new(),
             asked: false,
             answer: None,
             is_idle: false,
@@ -129,7 +129,7 @@ impl SplitReader for LogSplitReader {
             }
             SplitsChange::Removal(removed) => {
                 self.readings.retain(|held| !removed.contains(&held.split.id));
-                self.paused.retain(|split| !removed.contains(split));
+                self.paused.forget(&removed);
             }
         }
         Ok(())
@@ -149,9 +149,7 @@ impl SplitReader for LogSplitReader {
     }
 
     fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
-        self.paused.retain(|split| !resume.contains(split));
-        let new: Vec<SplitId> = pause.iter().copied().filter(|split| !self.paused.contains(split)).collect();
-        self.paused.extend(new);
+        self.paused.pause_or_resume(pause, resume);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::RangeSplit;
 use crate::api::source::{PauseError, SourceSplit, UserError};
 use crate::config::TaskConfig;
 use crate::ids::SplitId;
-use crate::reader_base::{Fetch, RecordEmitter, RecordsBySplits, SplitReader, SplitsChange};
+use crate::reader_base::{Fetch, PausedSplits, RecordEmitter, RecordsBySplits, SplitReader, SplitsChange};
 use crate::records::Record;
 
 /// A fetch that blocks: what it will bring.
@@ -20,7 +20,7 @@ pub struct RangeSplitReader {
     config: TaskConfig,
     /// The splits, the one that is read next first.
     splits: Vec<RangeSplit>,
-    paused: Vec<SplitId>,
+    paused: PausedSplits,
     waiting: Option<Waiting>,
     woken: bool,
 }
@@ -29,7 +29,7 @@ impl RangeSplitReader {
     /// A split reader without splits.
     #[must_use]
     pub const fn new(config: TaskConfig) -> Self {
-        Self { config, splits: Vec::new(), paused: Vec::new(), waiting: None, woken: false }
+        Self { config, splits: Vec::new(), paused: PausedSplits::new(), waiting: None, woken: false }
     }
 
     /// Where its splits stand: ahead of what the task has emitted.
@@ -112,7 +112,7 @@ impl SplitReader for RangeSplitReader {
             SplitsChange::Addition(splits) => self.splits.extend(splits),
             SplitsChange::Removal(removed) => {
                 self.splits.retain(|split| !removed.contains(&split.at().split));
-                self.paused.retain(|split| !removed.contains(split));
+                self.paused.forget(&removed);
             }
         }
         Ok(())
@@ -123,9 +123,7 @@ impl SplitReader for RangeSplitReader {
     }
 
     fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
-        self.paused.retain(|split| !resume.contains(split));
-        let new: Vec<SplitId> = pause.iter().copied().filter(|split| !self.paused.contains(split)).collect();
-        self.paused.extend(new);
+        self.paused.pause_or_resume(pause, resume);
         Ok(())
     }
 }
