@@ -5,10 +5,12 @@
 //! randomness, and no state is global.
 
 pub mod choices;
+pub mod demonstrations;
 pub mod explore;
 pub mod input_file;
 pub mod judge;
 pub mod outside;
+pub mod points;
 pub mod replay;
 pub mod run;
 pub mod scenario;

@@ -2,6 +2,7 @@
 
 use crate::choices::{Choices, RecordedChoices, Recorder, Replayer, SeedChoices};
 use crate::judge::RecordTotals;
+use crate::points::StepReport;
 use crate::scenario::Scenario;
 use crate::world::World;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct RunReport {
     pub records: RecordTotals,
     /// The choices that differ from the default; empty unless the run was recorded.
     pub choices: RecordedChoices,
+    /// What became of each step of the scenario's plan.
+    pub plan: Vec<StepReport>,
     /// What the scenario promised.
     pub promise: Promise,
     /// Every violation: more than the one in `outcome` only when the run went on after it.
@@ -51,6 +54,12 @@ impl RunReport {
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.outcome.is_success(&self.promise)
+    }
+
+    /// Whether every place of the scenario's plan was reached. A plan that was not carried out shows nothing.
+    #[must_use]
+    pub fn is_plan_carried_out(&self) -> bool {
+        self.plan.iter().all(|step| step.reached_at_ns.is_some())
     }
 }
 
@@ -234,6 +243,7 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
         exercised: world.judge().exercised(),
         records: world.judge().totals(scenario.expected_records()),
         choices: RecordedChoices::default(),
+        plan: world.plan_report(),
         promise: scenario.promise(),
         violations: world.judge().violations().to_vec(),
         judgements: world.judge().judgements(),

@@ -7,6 +7,7 @@ mod draw;
 mod file;
 mod input;
 mod place;
+mod plan;
 mod resubmission;
 mod weaker_modes;
 
@@ -15,6 +16,7 @@ pub use file::ScenarioError;
 pub use resubmission::{Ending, Resubmission};
 
 use crate::outside::input::topic;
+use crate::points::PlanStep;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::{Promise, PromiseInput, RunSetup};
 use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI, ReaderKind, SinkKind, VertexConfig};
@@ -37,6 +39,9 @@ pub struct Scenario {
     /// How the job is ended and submitted again; `None` for not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resubmission: Option<Resubmission>,
+    /// What is to break at named points of the protocol.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlanStep>,
     /// The bounds of a run.
     pub limits: Limits,
     /// The network.
@@ -254,7 +259,9 @@ impl Scenario {
             bounded: job.vertices.iter().all(|vertex| vertex.source.bounded),
             checkpointing: job.checkpointing.is_some(),
             restores_older: self.resubmission.is_some_and(|resubmission| resubmission.older_by > 0),
-            failover_possible: self.faults.failover_possible() || job.vertices.iter().any(may_user_code_fail),
+            failover_possible: self.faults.failover_possible()
+                || !self.plan.is_empty()
+                || job.vertices.iter().any(may_user_code_fail),
             sink: job.sink,
             after_tasks_finish: job
                 .checkpointing
@@ -294,7 +301,8 @@ impl Scenario {
     fn visible_within_ns(&self) -> u64 {
         let trip_ns =
             self.network.latency_min_ns + self.network.latency_jitter_ns + self.network.service_jitter_ns;
-        let held_up_ns = self.faults.spike_max_ns + self.faults.pause_max_ns;
+        let planned_ns = self.plan.iter().map(|step| step.action.holds_up_ns()).max().unwrap_or(0);
+        let held_up_ns = self.faults.spike_max_ns.max(planned_ns) + self.faults.pause_max_ns.max(planned_ns);
         let task_ns = |vertex: &VertexConfig| {
             let stall_ns = vertex.task.stall.map_or(0, |stall| stall.for_ns);
             vertex.task.store_timeout_ns.saturating_add(stall_ns)

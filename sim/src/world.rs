@@ -17,6 +17,7 @@ mod emit;
 mod fingerprint;
 mod network;
 mod perform;
+mod plan;
 mod process;
 mod resubmission;
 mod threads;
@@ -25,6 +26,7 @@ mod window_faults;
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::judge::Judge;
 use crate::outside::{HighAvailability, Store};
+use crate::points::{PlanProgress, StepReport};
 use crate::scenario::Scenario;
 use faults::{FaultBudget, PlannedFault, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
 use pending::{Item, ItemKey, Pending, actor_code, tie};
@@ -53,6 +55,7 @@ pub struct World {
     store: Store,
     network: network::Network,
     budget: FaultBudget,
+    plan: PlanProgress,
     resubmission: ResubmissionPhase,
     /// A savepoint is asked for after so many more completed checkpoints.
     savepoint_after: Option<u32>,
@@ -104,6 +107,7 @@ impl World {
                 second: SECOND_FAULTS_MAX,
                 job_manager: scenario.faults.job_manager_crashes_max,
             },
+            plan: PlanProgress::new(&scenario.plan),
             resubmission: scenario.resubmission.map_or(ResubmissionPhase::None, |resubmission| {
                 ResubmissionPhase::Awaiting(resubmission.after_checkpoints.max(1))
             }),
@@ -169,6 +173,12 @@ impl World {
     #[must_use]
     pub const fn is_healed(&self) -> bool {
         self.healed
+    }
+
+    /// What became of each step of the plan.
+    #[must_use]
+    pub fn plan_report(&self) -> Vec<StepReport> {
+        self.plan.report(&self.scenario.plan)
     }
 
     /// The judge.

@@ -84,6 +84,8 @@ pub enum Command {
     Replay(ReplayArguments),
     /// List the defects that can be switched on to prove the checkers
     Defects,
+    /// List the named points of the protocol, and what may be made to happen there
+    Points,
     /// Answer recorded operations from this protocol, one JSON line each on standard input and output
     #[command(after_help = ORACLE_HELP)]
     Oracle(OracleArguments),
@@ -275,6 +277,9 @@ pub enum ScenarioCommand {
     /// Check a scenario file
     #[command(after_help = "Example:\n  splitrace scenario check my.toml")]
     Check(ScenarioCheckArguments),
+    /// Print the scenario that was written by hand to show a defect, with what happens in it
+    #[command(after_help = "Example:\n  splitrace scenario demonstrate given-back-at-failure > bug.toml")]
+    Demonstrate(ScenarioDemonstrateArguments),
 }
 
 /// Arguments of `scenario show`.
@@ -294,6 +299,14 @@ pub struct ScenarioCheckArguments {
     /// The file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+}
+
+/// Arguments of `scenario demonstrate`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ScenarioDemonstrateArguments {
+    /// The defect; `splitrace defects` lists them
+    #[arg(value_name = "DEFECT", value_parser = parse::defect)]
+    pub defect: Defect,
 }
 
 /// What `job` does.

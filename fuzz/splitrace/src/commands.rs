@@ -8,13 +8,14 @@ mod interrupts;
 mod job;
 mod judgements;
 mod oracle;
+mod points;
 mod replay;
 mod run;
 mod scenario;
 mod stopwatch;
 
 use crate::arguments::{Command, CommandLine};
-use crate::engine::{self, RunReport, Verdict};
+use crate::engine::{self, RunReport, StepReport, Verdict};
 use crate::error::CommandError;
 use crate::report::Report;
 use judgements::JudgementResult;
@@ -32,6 +33,7 @@ pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
         Command::Campaign(arguments) => campaign::execute(arguments),
         Command::Replay(arguments) => replay::execute(arguments),
         Command::Defects => Ok(defects::execute()),
+        Command::Points => Ok(points::execute()),
         Command::Oracle(arguments) => oracle::execute(*arguments),
         Command::Bench(arguments) => Ok(bench::execute(arguments)),
         Command::Scenario(command) => scenario::execute(command),
@@ -74,6 +76,16 @@ impl RecordCounts {
     }
 }
 
+/// A line for each step of a plan: a step that was not reached shows nothing.
+fn plan_lines(plan: &[StepReport]) -> String {
+    plan.iter().fold(String::new(), |text, StepReport { step, reached_at_ns }| match reached_at_ns {
+        Some(at_ns) => {
+            format!("{text}plan: {step}: at {}.{:03} ms\n", at_ns / 1_000_000, at_ns / 1_000 % 1_000)
+        }
+        None => format!("{text}plan: {step}: NOT REACHED\n"),
+    })
+}
+
 /// One run in JSON.
 #[derive(Clone, Debug, Serialize)]
 struct RunResult {
@@ -92,6 +104,8 @@ struct RunResult {
     virtual_time_ns: u64,
     records: RecordCounts,
     judgements: Vec<JudgementResult>,
+    /// What became of each step of the scenario's plan.
+    plan: Vec<StepReport>,
 }
 
 impl RunResult {
@@ -109,6 +123,7 @@ impl RunResult {
             virtual_time_ns: report.virtual_time_ns,
             records: RecordCounts::of(report),
             judgements: JudgementResult::all(&engine::judgements(report, is_compared)),
+            plan: report.plan.clone(),
         }
     }
 
@@ -116,11 +131,12 @@ impl RunResult {
     fn text(&self) -> String {
         let millis = self.virtual_time_ns / 1_000_000;
         format!(
-            "verdict: {}\npromise: {}\n{}{}\nrecords read={} re-read={}\n{} role steps, {} world steps, {} events told \
+            "verdict: {}\npromise: {}\n{}{}{}\nrecords read={} re-read={}\n{} role steps, {} world steps, {} events told \
              in {}.{:03} s of virtual time, trace hash {}\n",
             self.verdict.line(),
             self.promise,
             judgements::lines(&self.judgements),
+            plan_lines(&self.plan),
             self.records.line(),
             self.records.read,
             self.records.re_read,

@@ -5,6 +5,8 @@
 //! binary counts strings, so a new kind of fault or outcome changes this file alone.
 
 pub use splitrace_sim::choices::RecordedChoices;
+pub use splitrace_sim::demonstrations::Demonstration;
+pub use splitrace_sim::points::{Action, EventPoint, Fact, MessagePoint, StepReport};
 pub use splitrace_sim::replay::ReplayFile;
 pub use splitrace_sim::run::{RunReport, Stop};
 use splitrace_sim::scenario::NetworkSemantics;
@@ -24,7 +26,8 @@ use splitrace_invariants::code::Code;
 use splitrace_invariants::outcome::Outcome;
 use splitrace_invariants::promise::Level;
 use splitrace_invariants::violation::Subject;
-use splitrace_runtime::defects::{Defect, DefectSet, Profile};
+pub use splitrace_runtime::defects::Defect;
+use splitrace_runtime::defects::{DefectSet, Profile};
 use splitrace_runtime::event::{Event, FaultKind};
 use splitrace_sim::choices::{Choices, Replayer, SeedChoices};
 use splitrace_sim::run::{

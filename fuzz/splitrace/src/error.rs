@@ -79,6 +79,14 @@ pub enum CommandError {
         /// The mode.
         mode: &'static str,
     },
+    /// Nobody has written a scenario for this defect.
+    #[error(
+        "no scenario was written by hand for '{defect}': let a campaign look for it, with --defect {defect}"
+    )]
+    NotDemonstrated {
+        /// The defect.
+        defect: &'static str,
+    },
     /// Operations cannot be read, or answers not written.
     #[error("cannot go on answering: {0}")]
     OracleStream(std::io::Error),

@@ -118,6 +118,7 @@ impl Scenario {
         Self {
             cancel_after_ns: (!bounded).then_some(options.seconds.saturating_mul(SECOND_NS)),
             savepoint_after_checkpoints: None,
+            plan: Vec::new(),
             resubmission: mode.resubmission(options),
             limits: demo_limits(options),
             network: demo_network(options),

@@ -2,6 +2,7 @@
 //! campaigns reach combinations that one fixed mix never would.
 
 mod input;
+mod plan;
 mod sink;
 
 use super::weaker_modes::weaken;
@@ -187,6 +188,12 @@ pub(super) enum Property {
     FetchPoll,
     InObjectStore,
     GlobalCommitter,
+    Plan,
+    PlanPoint,
+    PlanNth,
+    PlanSide,
+    PlanAction,
+    PlanSpan,
 }
 
 impl Scenario {
@@ -213,6 +220,7 @@ impl Scenario {
             cancel_after_ns,
             savepoint_after_checkpoints,
             resubmission,
+            plan: plan::draw_plan(&mut drawer, &network),
             limits: Limits {
                 steps_max: 100_000,
                 virtual_time_max_ns: 300 * second_ns,

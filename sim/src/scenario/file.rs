@@ -93,8 +93,7 @@ impl Scenario {
     /// The first value that makes no sense.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let wrong = |place: &str, message: &str| Err(ScenarioError::value(place, message));
-        let values = serde_json::to_value(self).expect("a scenario has only plain data");
-        check_bounds("", &values)?;
+        check_bounds("", &serde_json::to_value(self).expect("a scenario has only plain data"))?;
         let job = &self.job;
         if job.vertices.is_empty() || job.vertices.len() > 4 {
             return wrong("job.vertices", "a job has one to four of them");
@@ -158,7 +157,8 @@ impl Scenario {
         self.validate_calls()?;
         self.validate_resubmission()?;
         self.validate_starts()?;
-        self.validate_surroundings()
+        self.validate_surroundings()?;
+        self.validate_plan()
     }
 
     fn validate_sink(&self) -> Result<(), ScenarioError> {

@@ -69,6 +69,13 @@ pub enum FrameFault {
     Doubled,
     /// It is held up.
     Spike,
+    /// It is lost, as a plan wants it; what comes behind it is not.
+    LostAlone,
+    /// It is held up for so long, as a plan wants it.
+    Delayed {
+        /// In nanoseconds.
+        for_ns: u64,
+    },
 }
 
 /// What befalls a call to an outside system.

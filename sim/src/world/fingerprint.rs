@@ -71,6 +71,7 @@ impl World {
         self.judge.fingerprint(hasher);
         let mut hasher = hasher;
         (self.healed, self.budget, self.resubmission, self.savepoint_after).hash(&mut hasher);
+        self.plan.hash(&mut hasher);
     }
 
     /// Whether stepping the item would change nothing.

@@ -103,7 +103,8 @@ impl World {
         if sender.last_words.is_none() || to != ProcessId::HighAvailability {
             due_ns = due_ns.max(sender.clogged_until_ns);
         }
-        let fault = self.decide_frame_fault(subject, choices);
+        let drawn = self.decide_frame_fault(subject, choices);
+        let fault = self.planned_frame_fault(&frame).or(drawn);
         let link = self.network.link(from, to);
         if link.partitioned_until_ns > self.now_ns {
             if !link.holds {
@@ -116,6 +117,11 @@ impl World {
             Some(FrameFault::Lost) => {
                 self.begin_loss_burst(from, to, choices);
                 return self.tell_fault(FaultKind::MessageLoss, None);
+            }
+            Some(FrameFault::LostAlone) => return self.tell_fault(FaultKind::MessageLoss, None),
+            Some(FrameFault::Delayed { for_ns }) => {
+                due_ns += for_ns;
+                self.tell_fault(FaultKind::DelaySpike, None);
             }
             Some(FrameFault::Spike) => {
                 let label = Label::new(ChoiceKind::SpikeLength, subject);

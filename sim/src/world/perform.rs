@@ -4,10 +4,12 @@ use super::World;
 use super::emit::Opened;
 use super::faults::{OutsideFault, WindowFault};
 use super::pending::{Item, actor_code, process_code, tie};
+use super::plan::PlannedStrike;
 use super::process::{ActorBody, ActorSlot, index_of};
 use super::window_faults::{AimedFault, RestOfStep};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use crate::outside::OutsideDecision;
+use crate::points::Moment;
 use splitrace_runtime::actor::{Effect, Outbox, Output};
 use splitrace_runtime::event::{EventKind, FaultKind};
 use splitrace_runtime::ids::*;
@@ -41,37 +43,66 @@ impl World {
     }
 
     fn perform_outputs(&mut self, slot: usize, outbox: &mut Outbox, choices: &mut dyn Choices) {
-        let actor = self.actors[slot].id;
         let process = self.actors[slot].process;
         let incarnation = self.processes[process].incarnation;
         let mut outputs = outbox.drain();
-        while let Some(Output { effect, event }) = outputs.next() {
-            let opened = match event {
-                Some(event) => self.tell(process, actor, self.epoch_of(slot), event),
-                None => None,
-            };
-            let aimed = opened.and_then(|opened| self.react(opened, choices));
-            if effect.is_none() && aimed.is_none() {
-                // What is only told ends nobody.
-                continue;
-            }
-            if let Some(aimed) = aimed {
-                self.hold_up(process, aimed, choices);
-            }
-            if let Some(effect) = effect {
-                self.perform(slot, effect, choices);
-            }
-            let rest = aimed.map_or(RestOfStep::GoesOn, |aimed| self.strike(Some(slot), aimed, choices));
+        while let Some(output) = outputs.next() {
+            let (rest, undone) = self.perform_output(slot, output, choices);
             let lives = self.processes[process].alive && self.processes[process].incarnation == incarnation;
             if rest == RestOfStep::NeverHappens || !lives || !self.actors[slot].alive {
                 // The process died, or the thread ended: what was left of this step never happens.
                 break;
             }
-            if rest == RestOfStep::StandsStill {
-                self.actors[slot].held.extend(outputs);
+            // A fetcher shares its queue with its task, so what its step did to it is told before it stands still.
+            if rest == RestOfStep::StandsStill && !matches!(self.actors[slot].id, ActorId::Fetcher { .. }) {
+                self.actors[slot].held.extend(undone.into_iter().chain(outputs));
                 break;
             }
         }
+    }
+
+    /// Performs one output of a step; answers what becomes of the rest, and the output itself where the plan stopped the
+    /// step before it. An event without an effect reports a state that the role is in already: nobody stands still
+    /// between the two.
+    fn perform_output(
+        &mut self,
+        slot: usize,
+        output: Output,
+        choices: &mut dyn Choices,
+    ) -> (RestOfStep, Option<Output>) {
+        let (actor, process) = (self.actors[slot].id, self.actors[slot].process);
+        let (mut planned, mut rest_before) = (PlannedStrike::default(), RestOfStep::GoesOn);
+        if let Some(event) = &output.event
+            && !self.plan.is_over()
+        {
+            let before = self.planned_at(Moment::Before, event, actor);
+            if !before.is_empty() {
+                let life = self.processes[process].incarnation;
+                rest_before = self.strike_planned(Some(slot), process, &before, choices);
+                let lives = self.processes[process].alive && self.processes[process].incarnation == life;
+                let is_stopped = rest_before == RestOfStep::StandsStill && output.effect.is_some();
+                if rest_before == RestOfStep::NeverHappens || is_stopped || !lives || !self.actors[slot].alive
+                {
+                    return (rest_before, Some(output));
+                }
+            }
+            planned = self.planned_at(Moment::Told, event, actor);
+        }
+        let Output { effect, event } = output;
+        let opened = event.and_then(|event| self.tell(process, actor, self.epoch_of(slot), event));
+        let aimed = opened.and_then(|opened| self.react(opened, choices));
+        if let Some(aimed) = aimed {
+            self.hold_up(process, aimed, choices);
+        }
+        if let Some(effect) = effect {
+            self.perform(slot, effect, choices);
+        }
+        let aimed_rest = aimed.map_or(RestOfStep::GoesOn, |aimed| self.strike(Some(slot), aimed, choices));
+        let rest = rest_before.max(aimed_rest);
+        if planned.is_empty() {
+            return (rest, None);
+        }
+        (self.strike_planned(Some(slot), process, &planned, choices).max(rest), None)
     }
 
     /// What the world decides when an event opened a window or began a failover.
@@ -150,18 +181,25 @@ impl World {
     fn stop_task(&mut self, process: usize, attempt: ExecutionAttemptId, choices: &mut dyn Choices) {
         let Some(slot) = self.find_actor(process, ActorId::Task(attempt)) else { return };
         let faults = self.scenario.faults;
+        let outlives_ns = std::mem::take(&mut self.actors[slot].outlives_ns);
+        if !self.healed && outlives_ns > 0 {
+            return self.let_outlive(slot, outlives_ns);
+        }
         if !self.healed && faults.zombie.numerator > 0 {
             let label = Label::new(ChoiceKind::ZombieTime, Subject::Process(self.processes[process].id));
             let time = choices.choose(label, super::faults::draw(faults.zombie, SERVICE_GRID));
             if time > 0 {
-                self.actors[slot].zombie = true;
-                let due_ns = self.now_ns + faults.zombie_max_ns * time / SERVICE_GRID;
-                self.schedule_fault(due_ns, super::faults::PlannedFault::ZombieEnds { slot });
-                self.tell_fault(FaultKind::Zombie, None);
-                return;
+                return self.let_outlive(slot, faults.zombie_max_ns * time / SERVICE_GRID);
             }
         }
         self.end_task(slot);
+    }
+
+    /// A stopped execution goes on for a while.
+    fn let_outlive(&mut self, slot: usize, for_ns: u64) {
+        self.actors[slot].zombie = true;
+        self.schedule_fault(self.now_ns + for_ns, super::faults::PlannedFault::ZombieEnds { slot });
+        self.tell_fault(FaultKind::Zombie, None);
     }
 
     /// A task's thread is gone.
@@ -262,8 +300,13 @@ impl World {
         choices: &mut dyn Choices,
     ) {
         for Output { effect, event } in outbox.drain() {
+            let mut planned = PlannedStrike::default();
             if let Some(event) = &event {
                 self.note_for_resubmission(event);
+                // What an outside system has done is done: who is hit before it only does not hear of it.
+                let before = self.planned_at(Moment::Before, event, actor);
+                self.strike_planned(None, index, &before, choices);
+                planned = self.planned_at(Moment::Told, event, actor);
             }
             let opened = event.and_then(|event| self.tell(index, actor, LeaderEpoch(0), event));
             let mut aimed = opened.and_then(|opened| self.aim(opened, choices));
@@ -280,6 +323,7 @@ impl World {
             if let Some(aimed) = aimed {
                 self.strike(None, aimed, choices);
             }
+            self.strike_planned(None, index, &planned, choices);
         }
     }
 }

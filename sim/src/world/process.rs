@@ -266,6 +266,8 @@ pub(super) struct ActorSlot {
     pub paused_until_ns: u64,
     /// What is left of a step in whose middle it stands still.
     pub held: Vec<Output>,
+    /// So long it goes on once it is told to stop, as a plan wants it.
+    pub outlives_ns: u64,
     /// The slots of the threads that share its memory.
     pub threads: Vec<usize>,
     timers: Vec<(Timer, u64)>,
@@ -284,6 +286,7 @@ impl ActorSlot {
             turn_scheduled: false,
             paused_until_ns: 0,
             held: Vec::new(),
+            outlives_ns: 0,
             threads: Vec::new(),
             timers: Vec::new(),
             timer_settings: 0,
@@ -338,6 +341,6 @@ impl ActorSlot {
     pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
         self.body.fingerprint(hasher);
         let mut hasher = hasher;
-        (self.id, self.alive, self.zombie, self.epoch, &self.held).hash(&mut hasher);
+        (self.id, self.alive, self.zombie, self.epoch, &self.held, self.outlives_ns).hash(&mut hasher);
     }
 }

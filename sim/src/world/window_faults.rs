@@ -25,8 +25,8 @@ pub(super) struct AimedFault {
     pub attempt: Option<ExecutionAttemptId>,
 }
 
-/// What becomes of the rest of the step that opened a window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What becomes of the rest of the step that opened a window; the later of two weighs more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum RestOfStep {
     /// It goes on.
     GoesOn,

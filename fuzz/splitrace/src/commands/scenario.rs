@@ -1,8 +1,9 @@
-//! `splitrace scenario`: what a seed draws, and whether a file is a scenario.
+//! `splitrace scenario`: what a seed draws, whether a file is a scenario, and what shows a defect.
 
 use crate::arguments::ScenarioCommand;
-use crate::engine::{Scenario, in_profile, promise_lines, read_scenario};
+use crate::engine::{Defect, Demonstration, Scenario, in_profile, promise_lines, read_scenario};
 use crate::error::CommandError;
+use crate::invocation::program;
 use crate::report::Report;
 use serde_json::json;
 
@@ -25,7 +26,31 @@ pub(super) fn execute(command: &ScenarioCommand) -> Result<Report, CommandError>
                 format!("'{}' is a valid scenario\n{}", arguments.file.display(), promise_comment(&scenario));
             Ok(Report::new(text, &json!({ "valid": true, "promise": promise_lines(&scenario) }), true))
         }
+        ScenarioCommand::Demonstrate(arguments) => demonstrate(arguments.defect),
     }
+}
+
+fn demonstrate(defect: Defect) -> Result<Report, CommandError> {
+    let demonstration =
+        Demonstration::of(defect).ok_or(CommandError::NotDemonstrated { defect: defect.entry().id })?;
+    let (id, scenario) = (defect.entry().id, (demonstration.scenario)());
+    let (clean, defective) = (demonstration.run_clean().outcome, demonstration.run_defective().outcome);
+    let text = format!(
+        "# {}\n# {id}: {}\n# without it: {clean}\n# with it:    {defective}\n# see it: {} run --seed 0 --scenario FILE \
+         --defect {id}\n\n{}",
+        demonstration.story,
+        defect.entry().sentence,
+        program(),
+        scenario.to_toml()
+    );
+    let json = json!({
+        "defect": id,
+        "story": demonstration.story,
+        "toml": scenario.to_toml(),
+        "clean": clean.to_string(),
+        "defective": defective.to_string(),
+    });
+    Ok(Report::new(text, &json, true))
 }
 
 /// The promise as TOML comments.

@@ -1,0 +1,103 @@
+//! For each defect a small scenario, written by hand, in which it shows: the bug of the report in as few steps as it takes.
+//!
+//! A demonstration draws nothing. Every choice is the benign one (no fault, the oldest message first, the least time),
+//! and what breaks is in its plan, at [named points](crate::points). So it is the same run whatever is drawn elsewhere, it
+//! passes without the defect and fails with it, and it reads as the schedule that explains the bug. A random search finds
+//! the same defects without such help; the benchmark measures how soon.
+//!
+//! Refused: recorded choices of a run that a search had found. They show the bug too, but nobody can read them, and every
+//! change of the world makes them stale.
+
+mod coordination;
+
+use crate::choices::RecordedChoices;
+use crate::run::{RunReport, run_recorded};
+use crate::scenario::{DemoMode, DemoOptions, FaultConfig, NetworkConfig, NetworkSemantics, Scenario};
+use splitrace_invariants::Outcome;
+use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI};
+use splitrace_runtime::defects::{Defect, DefectSet};
+
+/// How a defect is demonstrated.
+#[derive(Clone, Copy, Debug)]
+pub struct Demonstration {
+    /// What is demonstrated.
+    pub defect: Defect,
+    /// What happens, in a sentence.
+    pub story: &'static str,
+    /// Its scenario, without the defect.
+    pub scenario: fn() -> Scenario,
+}
+
+impl Demonstration {
+    /// Every demonstration.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        [coordination::ALL].concat()
+    }
+
+    /// How this defect is demonstrated.
+    #[must_use]
+    pub fn of(defect: Defect) -> Option<Self> {
+        Self::all().into_iter().find(|demonstration| demonstration.defect == defect)
+    }
+
+    /// The scenario with the defect switched on.
+    #[must_use]
+    pub fn defective(&self) -> Scenario {
+        let mut scenario = (self.scenario)();
+        scenario.job.defects = DefectSet::NONE.with(self.defect);
+        scenario
+    }
+
+    /// Runs it without the defect.
+    #[must_use]
+    pub fn run_clean(&self) -> RunReport {
+        run_recorded(&(self.scenario)(), &RecordedChoices::default())
+    }
+
+    /// Runs it with the defect.
+    #[must_use]
+    pub fn run_defective(&self) -> RunReport {
+        run_recorded(&self.defective(), &RecordedChoices::default())
+    }
+
+    /// Whether a run was ended by an invariant that the defect's entry names.
+    #[must_use]
+    pub fn is_found_in(&self, report: &RunReport) -> bool {
+        let Outcome::Violated(violation) = &report.outcome else { return false };
+        self.defect.entry().invariants.contains(&violation.code.as_str())
+    }
+}
+
+/// A job of one source with two subtasks, four splits of ten records, a record every 4 ms and a checkpoint every 50 ms, on
+/// a network that takes 1 ms; what is varied and the plan make a demonstration of it.
+fn job(vary: impl FnOnce(&mut JobConfig), plan: &[&str]) -> Scenario {
+    let options = DemoOptions {
+        delay_ms: 4,
+        interval_ms: 50,
+        restart_delay_ms: 20,
+        restart_attempts: 100,
+        records_per_split: 10,
+        ..DemoOptions::default()
+    };
+    let mut scenario = Scenario::demo(DemoMode::Normal, options);
+    scenario.network = NetworkConfig {
+        semantics: NetworkSemantics::UnorderedDuplicating,
+        latency_min_ns: NANOS_PER_MILLI,
+        latency_jitter_ns: 0,
+        service_jitter_ns: 0,
+        ..scenario.network
+    };
+    scenario.faults = FaultConfig {
+        heal_after_ns: 1_500 * NANOS_PER_MILLI,
+        down_time_max_ns: 1_280 * NANOS_PER_MILLI,
+        ..FaultConfig::NONE
+    };
+    vary(&mut scenario.job);
+    scenario.plan = plan.iter().map(|step| step.parse().expect("a demonstration's plan is right")).collect();
+    scenario.validate().expect("a demonstration is a valid scenario");
+    scenario
+}
+
+/// Varies nothing.
+fn plain(_: &mut JobConfig) {}
