@@ -1,5 +1,5 @@
-//! Every demonstration, both ways: the honest protocol passes and the plan was carried out; with the defect an invariant that
-//! its entry names is violated.
+//! Every demonstration, both ways: the honest protocol passes and the plan was carried out; with the defect an invariant
+//! that its entry names is violated.
 
 use splitrace_invariants::Outcome;
 use splitrace_sim::demonstrations::Demonstration;
