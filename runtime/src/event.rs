@@ -124,11 +124,25 @@ pub enum FaultKind {
     StaleDeploy,
     /// A dead leader's word to stop a task arrived after its successor's first words.
     StaleCancel,
+    /// A link held everything back for a while and released it together.
+    Clog,
+    /// A set of processes was clogged one by one, to be released in another order.
+    Swizzle,
+    /// A link took longer for every frame.
+    SlowLink,
+    /// A call was lost: it had no effect and no answer.
+    RequestLost,
+    /// All threads of a process stood still for a while.
+    ProcessStop,
+    /// A process's clock was set forwards or back.
+    ClockStep,
+    /// A stopped execution took long to go, and whoever stopped it waited for that.
+    SlowClose,
 }
 
 impl FaultKind {
     /// Every kind of fault, in the order of their numbers.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 28] = [
         Self::TaskFailure,
         Self::TaskManagerCrash,
         Self::JobManagerCrash,
@@ -150,6 +164,13 @@ impl FaultKind {
         Self::StaleNotice,
         Self::StaleDeploy,
         Self::StaleCancel,
+        Self::Clog,
+        Self::Swizzle,
+        Self::SlowLink,
+        Self::RequestLost,
+        Self::ProcessStop,
+        Self::ClockStep,
+        Self::SlowClose,
     ];
 }
 

@@ -71,6 +71,12 @@ pub enum ChoiceKind {
     LossBurst,
     /// Whether another writer of a table commits just before a commit.
     ForeignCommit,
+    /// Whether a link is slow, and how slow.
+    SlowLink,
+    /// How long all threads of a process stand still.
+    StopLength,
+    /// Whether a stopped execution takes long to go, and how long.
+    SlowClose,
 }
 
 /// About whom it is decided.

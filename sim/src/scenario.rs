@@ -4,6 +4,7 @@
 
 mod demo;
 mod draw;
+mod faults;
 mod file;
 mod input;
 mod place;
@@ -12,6 +13,7 @@ mod resubmission;
 mod weaker_modes;
 
 pub use demo::{DemoMode, DemoOptions};
+pub use faults::{LinkFaults, ProcessFaults};
 pub use file::ScenarioError;
 pub use resubmission::{Ending, Resubmission};
 
@@ -185,6 +187,12 @@ pub struct FaultConfig {
     pub batch_size_max: u32,
     /// How far the clock of a process may be off.
     pub clock_skew_max_ns: u64,
+    /// What befalls links as a whole.
+    #[serde(default, skip_serializing_if = "LinkFaults::is_none")]
+    pub links: LinkFaults,
+    /// What befalls processes that do not die.
+    #[serde(default, skip_serializing_if = "ProcessFaults::is_none")]
+    pub processes: ProcessFaults,
 }
 
 impl FaultConfig {
@@ -212,6 +220,8 @@ impl FaultConfig {
         zombie_max_ns: 1,
         batch_size_max: 1,
         clock_skew_max_ns: 0,
+        links: LinkFaults::NONE,
+        processes: ProcessFaults::NONE,
     };
 
     /// Whether anything can make a task restart.
@@ -227,6 +237,8 @@ impl FaultConfig {
             || self.store_out_after_ns.is_some()
             || self.pause.numerator > 0
             || self.window.numerator > 0
+            || self.links.can_break()
+            || self.processes.stops_max > 0
     }
 }
 
@@ -302,7 +314,10 @@ impl Scenario {
         let trip_ns =
             self.network.latency_min_ns + self.network.latency_jitter_ns + self.network.service_jitter_ns;
         let planned_ns = self.plan.iter().map(|step| step.action.holds_up_ns()).max().unwrap_or(0);
-        let held_up_ns = self.faults.spike_max_ns.max(planned_ns) + self.faults.pause_max_ns.max(planned_ns);
+        let faults = &self.faults;
+        let held_up_ns = (faults.spike_max_ns.max(planned_ns) + faults.pause_max_ns.max(planned_ns))
+            .saturating_add(faults.links.held_up_ns())
+            .saturating_add(faults.processes.held_up_ns());
         let task_ns = |vertex: &VertexConfig| {
             let stall_ns = vertex.task.stall.map_or(0, |stall| stall.for_ns);
             vertex.task.store_timeout_ns.saturating_add(stall_ns)
@@ -320,7 +335,12 @@ impl Scenario {
         let RollingPolicy::Default { rollover_interval_ms, .. } = files.policy else { return 0 };
         let age_ns = rollover_interval_ms.saturating_add(files.bucket_check_interval_ms) * NANOS_PER_MILLI;
         let checkpoint_ns = checkpointing.interval_ns.saturating_add(checkpointing.pause_min_ns);
-        age_ns.saturating_add(checkpoint_ns.saturating_mul(2)).saturating_add(2 * self.visible_within_ns())
+        // A clock that is set back makes every file younger.
+        let clock_ns = self.faults.processes.clock_moves_ns(self.limits.virtual_time_max_ns);
+        age_ns
+            .saturating_add(clock_ns)
+            .saturating_add(checkpoint_ns.saturating_mul(2))
+            .saturating_add(2 * self.visible_within_ns())
     }
 
     /// How many records the job must make visible in all, without those that the user function drops, and without those of

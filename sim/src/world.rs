@@ -13,12 +13,17 @@ pub mod fingerprinter;
 pub mod pending;
 
 mod apply;
+mod clock;
 mod emit;
 mod fingerprint;
+mod healing;
+mod link_faults;
+mod links;
 mod network;
 mod perform;
 mod plan;
 mod process;
+mod process_faults;
 mod resubmission;
 mod threads;
 mod window_faults;
@@ -28,12 +33,12 @@ use crate::judge::Judge;
 use crate::outside::{HighAvailability, Store};
 use crate::points::{PlanProgress, StepReport};
 use crate::scenario::Scenario;
-use faults::{FaultBudget, PlannedFault, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
+use faults::{FaultBudget, SECOND_FAULTS_MAX, WINDOW_FAULTS_MAX};
 use pending::{Item, ItemKey, Pending, actor_code, tie};
 use process::{ActorBody, ActorSlot, Process};
 use resubmission::ResubmissionPhase;
 use splitrace_runtime::actor::{Outbox, TurnDecision};
-use splitrace_runtime::event::{Event, EventKind};
+use splitrace_runtime::event::Event;
 use splitrace_runtime::ids::{ActorId, ProcessId};
 use splitrace_runtime::message::{Mail, MainMail, SharedJobConfig, Stream, TaskManagerMail, Timer};
 use splitrace_runtime::session::SessionOutput;
@@ -53,13 +58,15 @@ pub struct World {
     actors: Vec<ActorSlot>,
     high_availability: HighAvailability,
     store: Store,
-    network: network::Network,
+    network: links::Network,
     budget: FaultBudget,
     plan: PlanProgress,
     resubmission: ResubmissionPhase,
     /// A savepoint is asked for after so many more completed checkpoints.
     savepoint_after: Option<u32>,
     healed: bool,
+    /// How many processes stand still.
+    stopped_count: usize,
     step_count: u64,
     event_step_count: u64,
     heartbeat_step_count: u64,
@@ -101,7 +108,7 @@ impl World {
             actors: Vec::with_capacity(24),
             high_availability: HighAvailability::new(Arc::clone(&job)),
             store: Store::new(job.sink, job.defects),
-            network: network::Network::new(task_managers),
+            network: links::Network::new(task_managers),
             budget: FaultBudget {
                 window: WINDOW_FAULTS_MAX,
                 second: SECOND_FAULTS_MAX,
@@ -113,6 +120,7 @@ impl World {
             }),
             savepoint_after: scenario.savepoint_after_checkpoints,
             healed: scenario.faults.heal_after_ns == 0,
+            stopped_count: 0,
             step_count: 0,
             event_step_count: 0,
             heartbeat_step_count: 0,
@@ -138,6 +146,7 @@ impl World {
         if !world.healed {
             world.pending.push(world.scenario.faults.heal_after_ns, tie(7, 0), Item::Heal);
             world.plan_faults(choices);
+            world.plan_slow_links(choices);
         }
         world
     }
@@ -241,6 +250,13 @@ impl World {
     fn happen(&mut self, due_ns: u64, item: Item, choices: &mut dyn Choices) {
         self.now_ns = self.now_ns.max(due_ns);
         self.step_count += 1;
+        let item = match self.stopped_count {
+            0 => item,
+            _ => match self.put_aside(item) {
+                Some(item) => item,
+                None => return,
+            },
+        };
         match item {
             Item::Turn { slot } => self.take_turn(slot, choices),
             Item::Frame(frame) => self.frame_arrives(frame, choices),
@@ -296,7 +312,7 @@ impl World {
                 tracing::debug_span!("turn", virtual_time_ns = self.now_ns, actor = %actor).entered()
             });
             let process = &self.processes[self.actors[slot].process];
-            let processing_time_ms = (self.now_ns + process.clock_offset_ns) / 1_000_000;
+            let processing_time_ms = process.clock.shows_ns(self.now_ns) / 1_000_000;
             self.turn_of(slot, TurnDecision { batch_size_max, processing_time_ms }, &mut outbox);
         }
         let memory = self.memory_of(slot);
@@ -357,21 +373,6 @@ impl World {
             // A leader may die with the wish; the user asks again until the job has ended.
             self.pending.push(self.now_ns + CANCEL_AGAIN_NS, tie(6, 0), Item::CancelJob);
         }
-    }
-
-    fn heal(&mut self, choices: &mut dyn Choices) {
-        self.healed = true;
-        self.network.lift_partitions();
-        for process in &mut self.processes {
-            process.last_words = None;
-        }
-        for slot in 0..self.actors.len() {
-            if self.actors[slot].zombie {
-                self.apply_planned(PlannedFault::ZombieEnds { slot }, choices);
-            }
-            self.actors[slot].paused_until_ns = 0;
-        }
-        self.tell_world(EventKind::Healed);
     }
 
     /// The slot of a living actor of a process.

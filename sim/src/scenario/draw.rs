@@ -1,18 +1,19 @@
 //! Scenarios drawn from a seed, swarm fashion: each seed switches features and faults on or off and weights them, so that
 //! campaigns reach combinations that one fixed mix never would.
 
+mod faults;
 mod input;
 mod plan;
 mod sink;
 
 use super::weaker_modes::weaken;
-use super::{Ending, FaultConfig, Limits, NetworkConfig, NetworkSemantics, Odds, Resubmission, Scenario};
+use super::{Ending, Limits, NetworkConfig, NetworkSemantics, Resubmission, Scenario};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, SeedChoices, Subject};
+use faults::{draw_faults, expected_duration_ns};
 use input::draw_input;
 use sink::{draw_sink, draw_topology};
 use splitrace_runtime::config::*;
 use splitrace_runtime::defects::DefectSet;
-use splitrace_runtime::event::Window;
 use splitrace_runtime::ids::{JobId, LineageId, OperatorUid, WatermarkGroup};
 
 /// Draws numbered properties; each property has a stream of its own, so adding one changes no other.
@@ -32,7 +33,7 @@ impl<C: Choices> Drawer<C> {
     }
 
     /// True in `percent` of 100.
-    fn percent(&mut self, property: Property, percent: u64) -> bool {
+    pub(super) fn percent(&mut self, property: Property, percent: u64) -> bool {
         self.permille(property, percent * 10)
     }
 
@@ -42,29 +43,6 @@ impl<C: Choices> Drawer<C> {
         self.below(property, 1_000) >= 1_000 - permille
     }
 }
-
-/// Every window, and those more than once that open least often.
-const FAVOURED_WINDOWS: [Window; 19] = [
-    Window::MarkToClose,
-    Window::CloseToBarrier,
-    Window::BarrierToAcknowledge,
-    Window::LastAcknowledgeToAdd,
-    Window::AddToNotice,
-    Window::NoticeToCommit,
-    Window::CommitEffectToReply,
-    Window::PrepareToSnapshot,
-    Window::FailureToReset,
-    Window::ResetToRegistration,
-    Window::RegistrationToAssignment,
-    Window::EndOfInputToResult,
-    Window::SplitEndToFinish,
-    Window::LastAcknowledgeToAdd,
-    Window::AddToNotice,
-    Window::NoticeToCommit,
-    Window::CommitEffectToReply,
-    Window::PrepareToSnapshot,
-    Window::AddToNotice,
-];
 
 /// The drawn properties. Append only: a number is a stream.
 #[derive(Clone, Copy)]
@@ -194,6 +172,13 @@ pub(super) enum Property {
     PlanSide,
     PlanAction,
     PlanSpan,
+    Clogs,
+    Swizzles,
+    SlowLinks,
+    ProcessStops,
+    ClockSteps,
+    ClockDrift,
+    SlowClose,
 }
 
 impl Scenario {
@@ -509,50 +494,4 @@ fn draw_network<C: Choices>(drawer: &mut Drawer<C>) -> NetworkConfig {
         resend_max: [6, 2, 1, 1][drawer.below(Property::Resends, 4) as usize],
         serialise: drawer.percent(Property::Serialise, 50),
     }
-}
-
-fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64) -> FaultConfig {
-    let odds = |on: bool, denominator: u32| if on { Odds::one_in(denominator) } else { Odds::NEVER };
-    let frame = drawer.percent(Property::FrameFaults, 60);
-    let frame_denominator = [200, 60, 20, 8][drawer.below(Property::FrameOdds, 4) as usize];
-    let outside_denominator = [15, 8, 4, 2][drawer.below(Property::OutsideOdds, 4) as usize];
-    FaultConfig {
-        heal_after_ns: plan_until_ns + drawer.within(Property::Heal, 100, 700) * NANOS_PER_MILLI,
-        plan_until_ns,
-        task_failures_max: drawer.within(Property::TaskFailures, 2, 5) as u32,
-        task_manager_crashes_max: drawer.below(Property::TaskManagerCrashes, 3) as u32,
-        job_manager_crashes_max: u32::from(drawer.percent(Property::JobManagerCrashes, 55)) * 2,
-        partitions_max: u32::from(drawer.percent(Property::Partitions, 45)) * 3,
-        store_crashes_max: u32::from(drawer.percent(Property::StoreCrashes, 30)) * 2,
-        down_time_max_ns: 150 * NANOS_PER_MILLI,
-        partition_max_ns: 500 * NANOS_PER_MILLI,
-        frame: odds(frame, frame_denominator),
-        spike_max_ns: 120 * NANOS_PER_MILLI,
-        pause: odds(drawer.percent(Property::Pauses, 50), 200),
-        pause_max_ns: 40 * NANOS_PER_MILLI,
-        outside: odds(drawer.percent(Property::Outside, 50), outside_denominator),
-        store_out_after_ns: None,
-        window: odds(drawer.percent(Property::Windows, 90), 40),
-        window_favoured: Some(FAVOURED_WINDOWS[drawer.below(Property::FavouredWindow, 19) as usize]),
-        second: odds(drawer.percent(Property::Second, 60), 3),
-        zombie: odds(drawer.percent(Property::Zombies, 50), 2),
-        zombie_max_ns: 200 * NANOS_PER_MILLI,
-        batch_size_max: [1, 1, 3, 8][drawer.below(Property::Batch, 4) as usize],
-        clock_skew_max_ns: if drawer.percent(Property::Skew, 30) { 500 * NANOS_PER_MILLI } else { 0 },
-    }
-}
-
-/// About how long the job takes when nothing fails: planned faults come inside this time, so that they hit something.
-fn expected_duration_ns(job: &JobConfig, network: &NetworkConfig) -> u64 {
-    let longest_ns = job
-        .vertices
-        .iter()
-        .map(|vertex| {
-            let records = u64::from(vertex.source.split_count) * vertex.source.records_per_split;
-            let discovery = vertex.source.discovery;
-            let known_ns = discovery.map_or(0, |held| held.duration_ns(vertex.source.split_count));
-            known_ns + records.div_ceil(u64::from(vertex.parallelism)) * vertex.task.record_interval_ns
-        })
-        .max();
-    longest_ns.unwrap_or(0) + 8 * network.latency_jitter_ns + 20 * NANOS_PER_MILLI
 }

@@ -252,6 +252,8 @@ impl Scenario {
             faults.partition_max_ns,
             faults.spike_max_ns,
             faults.pause_max_ns,
+            faults.links.held_up_ns(),
+            faults.processes.held_up_ns(),
             self.resubmission.map_or(0, |resubmission| resubmission.pause_ns.max(resubmission.delay_ns)),
             self.network.trip_ns(),
         ];
@@ -268,6 +270,8 @@ impl Scenario {
             ("faults.window", faults.window),
             ("faults.second", faults.second),
             ("faults.zombie", faults.zombie),
+            ("faults.links.slow", faults.links.slow),
+            ("faults.processes.slow_close", faults.processes.slow_close),
         ] {
             if odds.denominator == 0 || odds.numerator > odds.denominator {
                 return wrong(place, "a ratio numerator / denominator between 0 and 1");
@@ -282,6 +286,10 @@ impl Scenario {
             faults.spike_max_ns,
             faults.pause_max_ns,
             faults.zombie_max_ns,
+            faults.links.clog_max_ns,
+            faults.links.slow_max_ns,
+            faults.processes.stop_max_ns,
+            faults.processes.slow_close_max_ns,
         ];
         if lengths.contains(&0) {
             return wrong("faults", "every longest duration is at least 1 ns");

@@ -1,8 +1,10 @@
 //! Applying faults that were decided elsewhere, and starting processes.
 
+use super::clock::Clock;
 use super::faults::PlannedFault;
 use super::pending::{Item, actor_code, process_code, tie};
 use super::process::{ActorBody, LastWords, index_of};
+use super::process_faults::signed;
 use super::{World, started_mail};
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
 use splitrace_runtime::config::VertexConfig;
@@ -55,7 +57,18 @@ impl World {
             PlannedFault::Crash { process, incarnation } => {
                 self.crash_when_it_hurts(process, incarnation, choices);
             }
-            PlannedFault::Partition => self.begin_partition(choices),
+            PlannedFault::Partition => self.cut_a_link(FaultKind::Partition, choices),
+            PlannedFault::Clog => self.cut_a_link(FaultKind::Clog, choices),
+            PlannedFault::Swizzle => self.swizzle(choices),
+            PlannedFault::ClogProcess { process, until_ns } => self.clog_process(process, until_ns),
+            PlannedFault::ProcessStop => self.stop_the_world(choices),
+            PlannedFault::ProcessWakes { process } => {
+                let index = index_of(process);
+                if self.processes[index].stopped_until_ns <= self.now_ns {
+                    self.wake(index);
+                }
+            }
+            PlannedFault::ClockStep => self.step_a_clock(choices),
             PlannedFault::StoreCrash => self.crash_store(choices),
             PlannedFault::ZombieEnds { .. } => unreachable!("handled above"),
         }
@@ -228,7 +241,12 @@ impl World {
             self.note_client_gone(slot);
             self.actors[slot].end();
         }
+        if self.processes[index].is_stopped() {
+            self.stopped_count -= 1;
+        }
         let process = &mut self.processes[index];
+        process.stopped_until_ns = 0;
+        process.put_aside.clear();
         process.alive = false;
         process.crash_armed = false;
         process.session = None;
@@ -251,16 +269,14 @@ impl World {
             return;
         }
         let network = self.scenario.network;
-        let skew = self.scenario.faults.clock_skew_max_ns;
-        let label = Label::new(ChoiceKind::ClockSkew, Subject::Process(id));
-        let offset = skew * choices.choose(label, Draw::Below(if skew > 0 { GRID } else { 1 })) / GRID;
+        let clock = self.draw_clock(id, choices);
         let process = &mut self.processes[index];
         if process.has_lived {
             process.incarnation.0 += 1;
         }
         process.has_lived = true;
         process.alive = true;
-        process.clock_offset_ns = offset;
+        process.clock = clock;
         process.begin_session(SessionConfig {
             resend_after_ns: network.resend_after_ns,
             resend_max: network.resend_max,
@@ -276,6 +292,18 @@ impl World {
             self.actors[slot].body.enqueue(mail);
             self.schedule_turn(slot, choices);
         }
+    }
+
+    /// What the clock of a process is off by, and how much it gains or loses.
+    fn draw_clock(&self, id: ProcessId, choices: &mut dyn Choices) -> Clock {
+        let faults = &self.scenario.faults;
+        let label = Label::new(ChoiceKind::ClockSkew, Subject::Process(id));
+        let mut part = |most: u64| choices.choose(label, Draw::Below(if most > 0 { GRID } else { 1 }));
+        let offset_ns = faults.clock_skew_max_ns * part(faults.clock_skew_max_ns) / GRID;
+        let drift_max_ppm = u64::from(faults.processes.clock_drift_max_ppm);
+        let drift_steps = part(drift_max_ppm);
+        let drift_ppm = if self.healed { 0 } else { signed(drift_max_ppm, drift_steps, GRID) };
+        Clock::new(offset_ns as i64, drift_ppm, self.now_ns)
     }
 
     fn add_actors(&mut self, index: usize, _choices: &mut dyn Choices) {
@@ -302,24 +330,5 @@ impl World {
             }
             ProcessId::HighAvailability | ProcessId::Store => {}
         }
-    }
-
-    fn begin_partition(&mut self, choices: &mut dyn Choices) {
-        let faults = self.scenario.faults;
-        let label = Label::new(ChoiceKind::FaultTarget, Subject::Fault(FaultKind::Partition));
-        let count = self.processes.len() as u64;
-        let first = choices.choose(label, Draw::Below(count)) as usize;
-        let second = (first + 1 + choices.choose(label, Draw::Below(count - 1)) as usize) % count as usize;
-        let shape = choices.choose(label, Draw::Below(4));
-        let length = Label::new(ChoiceKind::PartitionLength, Subject::World);
-        let steps = 1 + choices.choose(length, Draw::Below(GRID));
-        let until_ns = self.now_ns + faults.partition_max_ns * steps / GRID;
-        let (first, second) = (self.processes[first].id, self.processes[second].id);
-        let holds = shape & 1 == 1;
-        self.network.partition(first, second, until_ns, holds);
-        if shape & 2 == 2 {
-            self.network.partition(second, first, until_ns, holds);
-        }
-        self.tell_fault(FaultKind::Partition, None);
     }
 }

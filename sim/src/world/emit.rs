@@ -44,7 +44,7 @@ impl World {
                 causes: std::mem::take(&mut from.causes),
                 actor,
                 virtual_time_ns: self.now_ns,
-                local_time_ns: self.now_ns + from.clock_offset_ns,
+                local_time_ns: from.clock.shows_ns(self.now_ns),
             },
             kind,
         };

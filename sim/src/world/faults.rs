@@ -40,6 +40,26 @@ pub enum PlannedFault {
     },
     /// Some link lets nothing through for a while.
     Partition,
+    /// Some link holds everything back for a while.
+    Clog,
+    /// Some processes are clogged one by one, and released in another order.
+    Swizzle,
+    /// The links of a process hold everything back.
+    ClogProcess {
+        /// Which.
+        process: ProcessId,
+        /// Until when.
+        until_ns: u64,
+    },
+    /// All threads of some process stop.
+    ProcessStop,
+    /// They go on.
+    ProcessWakes {
+        /// Which.
+        process: ProcessId,
+    },
+    /// Some clock is set.
+    ClockStep,
     /// The store dies, and is away for a while.
     StoreCrash,
     /// A zombie's time is over.
@@ -87,6 +107,8 @@ pub enum OutsideFault {
     ReplyLost,
     /// It takes long.
     Slow,
+    /// The call is lost on its way: no effect and no answer.
+    RequestLost,
 }
 
 /// What befalls the protocol when a window opens.
@@ -118,6 +140,10 @@ impl World {
             (FaultKind::JobManagerCrash, faults.job_manager_crashes_max),
             (FaultKind::Partition, faults.partitions_max),
             (FaultKind::StoreCrash, faults.store_crashes_max),
+            (FaultKind::Clog, faults.links.clogs_max),
+            (FaultKind::Swizzle, faults.links.swizzles_max),
+            (FaultKind::ProcessStop, faults.processes.stops_max),
+            (FaultKind::ClockStep, faults.processes.clock_steps_max),
         ];
         for (kind, count) in plans {
             for nth in 0..count {
@@ -161,10 +187,11 @@ impl World {
             return Some(OutsideFault::Unavailable);
         }
         let label = Label::new(ChoiceKind::OutsideFault, Subject::Process(process));
-        match choices.choose(label, draw(self.scenario.faults.outside, 6)) {
+        match choices.choose(label, draw(self.scenario.faults.outside, 7)) {
             0 => None,
             1 | 2 => Some(OutsideFault::Unavailable),
             3 | 4 => Some(OutsideFault::ReplyLost),
+            5 => Some(OutsideFault::RequestLost),
             _ => Some(OutsideFault::Slow),
         }
     }
@@ -265,6 +292,10 @@ const fn planned(kind: FaultKind) -> PlannedFault {
         FaultKind::TaskManagerCrash => PlannedFault::Crash { process: None, incarnation: None },
         FaultKind::Partition => PlannedFault::Partition,
         FaultKind::StoreCrash => PlannedFault::StoreCrash,
+        FaultKind::Clog => PlannedFault::Clog,
+        FaultKind::Swizzle => PlannedFault::Swizzle,
+        FaultKind::ProcessStop => PlannedFault::ProcessStop,
+        FaultKind::ClockStep => PlannedFault::ClockStep,
         _ => PlannedFault::TaskFailure,
     }
 }

@@ -31,6 +31,10 @@ impl World {
             process.busy_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
             process.down_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
             process.clogged_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
+            process.stopped_until_ns.saturating_sub(self.now_ns).hash(&mut hasher);
+            for (nth, item) in process.put_aside.iter().enumerate() {
+                self.item_hash(item, nth as u64).hash(&mut hasher);
+            }
             for (link, due_ns) in &process.session_timers {
                 (link, due_ns.saturating_sub(self.now_ns)).hash(&mut hasher);
             }

@@ -1,8 +1,8 @@
 //! The network: how long a frame takes, and what befalls it.
 //!
 //! A link is directed. Latency is the least time plus a drawn jitter; order is what falls out of that, unless the scenario
-//! asks for `ordered-per-connection`. A partition either holds frames until it is lifted or loses them. Frames outlive the
-//! life of their sender: what a dead leader had sent may arrive after its successor's.
+//! asks for `ordered-per-connection`. A link that is cut holds frames until it is released, or loses them; a slow one has
+//! more latency. Frames outlive the life of their sender: what a dead leader had sent may arrive after its successor's.
 //!
 //! **Answers that nobody reads are no steps.** An answer tells the sender's session that a message need not be sent again.
 //! Unless a role asked for the outcome, or the message was refused, the only thing that ever looks at that is the clock of
@@ -12,6 +12,7 @@
 //! most links carry one message per checkpoint.
 
 use super::faults::FrameFault;
+use super::links::Late;
 use super::pending::{Item, process_code, tie};
 use super::process::{ActorBody, index_of};
 use super::{World, is_heartbeat};
@@ -27,69 +28,6 @@ use std::sync::Arc;
 /// Jitters are drawn on so many steps.
 const JITTER_GRID: u64 = 256;
 
-/// What the network remembers of its links.
-#[derive(Clone, Debug)]
-pub(super) struct Network {
-    count: usize,
-    links: Vec<Link>,
-    reorder_told: bool,
-    /// The newest life of the job manager that each process has heard of.
-    leaders_heard: Vec<Incarnation>,
-    stale_told: Vec<FaultKind>,
-    /// The room in which frames are encoded.
-    wire: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Link {
-    frames: u64,
-    last_due_ns: u64,
-    partitioned_until_ns: u64,
-    /// Whether the partition holds frames back instead of losing them.
-    holds: bool,
-}
-
-impl Network {
-    pub fn new(task_managers: u32) -> Self {
-        let count = 3 + task_managers as usize;
-        Self {
-            count,
-            links: vec![Link::default(); count * count],
-            reorder_told: false,
-            leaders_heard: vec![Incarnation(0); count],
-            stale_told: Vec::new(),
-            wire: Vec::new(),
-        }
-    }
-
-    fn link(&mut self, from: ProcessId, to: ProcessId) -> &mut Link {
-        &mut self.links[index_of(from) * self.count + index_of(to)]
-    }
-
-    /// Cuts a directed link.
-    pub fn partition(&mut self, from: ProcessId, to: ProcessId, until_ns: u64, holds: bool) {
-        let link = self.link(from, to);
-        link.partitioned_until_ns = until_ns;
-        link.holds = holds;
-    }
-
-    /// Feeds what later frames depend on into `hasher`.
-    pub fn fingerprint(&self, now_ns: u64, hasher: &mut dyn std::hash::Hasher) {
-        for link in &self.links {
-            hasher.write_u64(link.partitioned_until_ns.saturating_sub(now_ns));
-            hasher.write_u64(link.last_due_ns.saturating_sub(now_ns));
-            hasher.write_u8(u8::from(link.holds));
-        }
-    }
-
-    /// Ends all partitions.
-    pub fn lift_partitions(&mut self) {
-        for link in &mut self.links {
-            link.partitioned_until_ns = 0;
-        }
-    }
-}
-
 impl World {
     /// Sends a frame on its way.
     fn transmit(&mut self, frame: Frame, choices: &mut dyn Choices) {
@@ -97,8 +35,10 @@ impl World {
         let subject = Subject::Link(from, to);
         let config = self.scenario.network;
         let jitter = choices.choose(Label::new(ChoiceKind::Latency, subject), Draw::Below(JITTER_GRID));
-        let mut due_ns =
+        let keeps_order = config.semantics == NetworkSemantics::OrderedPerConnection;
+        let healthy_due_ns =
             self.now_ns + config.latency_min_ns + config.latency_jitter_ns * jitter / JITTER_GRID;
+        let mut due_ns = healthy_due_ns + self.slowness_ns(from, to, jitter);
         let sender = &self.processes[index_of(from)];
         if sender.last_words.is_none() || to != ProcessId::HighAvailability {
             due_ns = due_ns.max(sender.clogged_until_ns);
@@ -106,11 +46,11 @@ impl World {
         let drawn = self.decide_frame_fault(subject, choices);
         let fault = self.planned_frame_fault(&frame).or(drawn);
         let link = self.network.link(from, to);
-        if link.partitioned_until_ns > self.now_ns {
+        if link.cut_until_ns > self.now_ns {
             if !link.holds {
                 return;
             }
-            due_ns += link.partitioned_until_ns - self.now_ns;
+            due_ns += link.cut_until_ns - self.now_ns;
         }
         let duplicates = config.semantics == NetworkSemantics::UnorderedDuplicating;
         match fault {
@@ -131,13 +71,14 @@ impl World {
             }
             Some(FrameFault::Doubled) if duplicates => {
                 self.tell_fault(FaultKind::MessageDuplicate, None);
-                let later = due_ns + config.latency_jitter_ns;
-                self.arrive_at(later, frame.clone());
+                let later_ns = config.latency_jitter_ns;
+                self.arrive_at(due_ns + later_ns, healthy_due_ns + later_ns, frame.clone());
             }
             Some(FrameFault::Doubled) | None => {}
         }
         let link = self.network.link(from, to);
-        if config.semantics == NetworkSemantics::OrderedPerConnection {
+        let healthy_due_ns = link.healthy_due_ns(healthy_due_ns, keeps_order);
+        if keeps_order {
             due_ns = due_ns.max(link.last_due_ns + 1);
         }
         let overtakes = due_ns < link.last_due_ns;
@@ -146,7 +87,20 @@ impl World {
             self.network.reorder_told = true;
             self.tell_fault(FaultKind::MessageReorder, None);
         }
-        self.arrive_at(due_ns, frame);
+        self.arrive_at(due_ns, healthy_due_ns, frame);
+    }
+
+    /// How much longer a frame takes on a slow link, each by a part of its own.
+    fn slowness_ns(&mut self, from: ProcessId, to: ProcessId, jitter: u64) -> u64 {
+        let link = self.network.link(from, to);
+        if link.slow_ns == 0 {
+            return 0;
+        }
+        let half_ns = link.slow_ns / 2;
+        if !std::mem::replace(&mut link.slow_told, true) {
+            self.tell_fault(FaultKind::SlowLink, None);
+        }
+        half_ns + half_ns * jitter / JITTER_GRID
     }
 
     /// A lost frame may begin a burst in which its link loses everything, up to a little longer than a message is sent
@@ -158,12 +112,12 @@ impl World {
         let longest_ns = u128::from(config.resend_after_ns) * (u128::from(config.resend_max) + 2);
         let burst_ns = longest_ns * u128::from(steps) / u128::from(JITTER_GRID);
         let until_ns = self.now_ns.saturating_add(u64::try_from(burst_ns).unwrap_or(u64::MAX));
-        if steps > 0 && until_ns > self.network.link(from, to).partitioned_until_ns {
-            self.network.partition(from, to, until_ns, false);
+        if steps > 0 {
+            self.network.cut(from, to, until_ns, false);
         }
     }
 
-    fn arrive_at(&mut self, due_ns: u64, frame: Frame) {
+    fn arrive_at(&mut self, due_ns: u64, healthy_due_ns: u64, frame: Frame) {
         let (from, to) = (frame.from.process, frame.to.process);
         let link = self.network.link(from, to);
         link.frames += 1;
@@ -174,8 +128,11 @@ impl World {
             }
             return;
         }
-        let identity = process_code(from) << 52 | process_code(to) << 44 | link.frames;
-        self.pending.push(due_ns, tie(2, identity), Item::Frame(frame));
+        let tie = tie(2, process_code(from) << 52 | process_code(to) << 44 | link.frames);
+        let key = self.pending.push(due_ns, tie, Item::Frame(frame));
+        if due_ns > healthy_due_ns {
+            self.network.note_late(Late { key, tie, healthy_due_ns });
+        }
     }
 
     /// The sessions of a process hear the answers that have arrived by `until_ns`; see the module for why so late. Their

@@ -266,6 +266,27 @@ impl Pending {
         }
     }
 
+    /// Items happen by the time that `latest_ns` names, if they were to happen later. Keys of those that are moved get stale.
+    pub fn hasten(&mut self, latest_ns: impl Fn(&Item) -> Option<u64>) {
+        let late = |(key, due_ns, item): (ItemKey, u64, &Item)| {
+            latest_ns(item).filter(|latest_ns| due_ns > *latest_ns).map(|latest_ns| (key, latest_ns))
+        };
+        let late: Vec<(ItemKey, u64)> = self.all().into_iter().filter_map(late).collect();
+        for (key, due_ns) in late {
+            let tie = self.tie_of(key);
+            let (_, item) = self.take(key).expect("it is pending");
+            self.push(due_ns, tie, item);
+        }
+    }
+
+    fn tie_of(&self, key: ItemKey) -> u64 {
+        if key.index & TURN != 0 {
+            let turn = self.turns.iter().find(|held| held.key == key);
+            return turn.map_or(0, |rank| rank.tie);
+        }
+        self.entries[key.index as usize].tie
+    }
+
     /// Every item with its key and due time, in order of (due, identity).
     #[must_use]
     pub fn all(&self) -> Vec<(ItemKey, u64, &Item)> {
@@ -383,6 +404,24 @@ mod tests {
             }
             prop_assert!(pending.take_earliest().is_none() && pending.is_empty());
         }
+    }
+
+    #[test]
+    fn what_is_hastened_happens_in_time_and_nothing_else_moves() {
+        let mut pending = Pending::default();
+        pending.push(50, 1, Item::Turn { slot: 3 });
+        pending.push(40, 2, Item::StartProcess(ProcessId::Store));
+        pending.push(7, 3, Item::StartProcess(ProcessId::JobManager));
+        pending.push(45, 4, Item::Heal);
+        pending.hasten(|item| match item {
+            Item::Turn { .. } => Some(10),
+            Item::StartProcess(_) => Some(9),
+            _ => None,
+        });
+        let order: Vec<_> =
+            std::iter::from_fn(|| pending.take_earliest()).map(|(due_ns, _)| due_ns).collect();
+        assert_eq!(order, [7, 9, 10, 45]);
+        assert!(pending.is_empty());
     }
 
     #[test]

@@ -94,11 +94,13 @@ impl World {
         if let Some(aimed) = aimed {
             self.hold_up(process, aimed, choices);
         }
+        let mut rest = rest_before;
         if let Some(effect) = effect {
-            self.perform(slot, effect, choices);
+            rest = rest.max(self.perform(slot, effect, choices));
         }
-        let aimed_rest = aimed.map_or(RestOfStep::GoesOn, |aimed| self.strike(Some(slot), aimed, choices));
-        let rest = rest_before.max(aimed_rest);
+        if let Some(aimed) = aimed {
+            rest = rest.max(self.strike(Some(slot), aimed, choices));
+        }
         if planned.is_empty() {
             return (rest, None);
         }
@@ -124,7 +126,7 @@ impl World {
         self.schedule_after_step(slot, memory, choices);
     }
 
-    fn perform(&mut self, slot: usize, effect: Effect, choices: &mut dyn Choices) {
+    fn perform(&mut self, slot: usize, effect: Effect, choices: &mut dyn Choices) -> RestOfStep {
         let process = self.actors[slot].process;
         match effect {
             Effect::Send { to, stream, message, token } => {
@@ -149,12 +151,13 @@ impl World {
                 let started = self.add_actor(ActorId::Task(attempt), process, epoch, body);
                 self.schedule_turn(started, choices);
             }
-            Effect::StopTask(attempt) => self.stop_task(process, attempt, choices),
+            Effect::StopTask(attempt) => return self.stop_task(slot, attempt, choices),
             Effect::StartFetcher(fetcher) => self.start_fetcher(slot, fetcher, choices),
             Effect::EndFetcher => self.remove_actor(slot),
             Effect::AskInput(operation) => self.ask_input(slot, &operation, choices),
             Effect::EndTerm => self.end_term(process, choices),
         }
+        RestOfStep::GoesOn
     }
 
     pub(super) fn add_actor(
@@ -177,22 +180,34 @@ impl World {
         self.pending.push(self.now_ns + after_ns, tie, Item::Timer { slot, timer, setting });
     }
 
-    /// A task's thread is told to stop: it is gone, or goes on as a zombie for a while.
-    fn stop_task(&mut self, process: usize, attempt: ExecutionAttemptId, choices: &mut dyn Choices) {
-        let Some(slot) = self.find_actor(process, ActorId::Task(attempt)) else { return };
+    /// A task's thread is told to stop: it is gone, goes on as a zombie for a while, or takes long to go.
+    fn stop_task(
+        &mut self,
+        stopped_by: usize,
+        attempt: ExecutionAttemptId,
+        choices: &mut dyn Choices,
+    ) -> RestOfStep {
+        let process = self.actors[stopped_by].process;
+        let Some(slot) = self.find_actor(process, ActorId::Task(attempt)) else { return RestOfStep::GoesOn };
         let faults = self.scenario.faults;
         let outlives_ns = std::mem::take(&mut self.actors[slot].outlives_ns);
         if !self.healed && outlives_ns > 0 {
-            return self.let_outlive(slot, outlives_ns);
+            self.let_outlive(slot, outlives_ns);
+            return RestOfStep::GoesOn;
         }
         if !self.healed && faults.zombie.numerator > 0 {
             let label = Label::new(ChoiceKind::ZombieTime, Subject::Process(self.processes[process].id));
             let time = choices.choose(label, super::faults::draw(faults.zombie, SERVICE_GRID));
             if time > 0 {
-                return self.let_outlive(slot, faults.zombie_max_ns * time / SERVICE_GRID);
+                self.let_outlive(slot, faults.zombie_max_ns * time / SERVICE_GRID);
+                return RestOfStep::GoesOn;
             }
         }
+        if let Some(rest) = self.close_slowly(slot, stopped_by, choices) {
+            return rest;
+        }
         self.end_task(slot);
+        RestOfStep::GoesOn
     }
 
     /// A stopped execution goes on for a while.
@@ -263,6 +278,7 @@ impl World {
                 self.pending.push(due_ns, tie(2, process_code(process) << 52 | self.step_count), item);
                 return;
             }
+            Some(OutsideFault::RequestLost) => return self.tell_fault(FaultKind::RequestLost, None),
             Some(OutsideFault::Unavailable) => {
                 self.tell_fault(FaultKind::StoreUnavailable, None);
                 decision.unavailable = true;
@@ -282,7 +298,8 @@ impl World {
         self.note_cause(index, from.process, cause_sequence);
         let mut outbox = std::mem::take(&mut self.outbox);
         let actor = if process == ProcessId::Store {
-            self.store.handle(from, *message, decision, self.now_ns, &mut outbox);
+            let shown_ns = self.processes[index].clock.shows_ns(self.now_ns);
+            self.store.handle(from, *message, decision, shown_ns, &mut outbox);
             ActorId::Store
         } else {
             self.high_availability.handle(from, *message, decision, &mut outbox);

@@ -109,7 +109,7 @@ impl World {
             }
             Action::Hold { for_ns } => self.hold_process(process, for_ns),
             Action::Cut { from, to, for_ns } => {
-                self.network.partition(from, to, self.now_ns + for_ns, false);
+                self.network.cut(from, to, self.now_ns + for_ns, false);
                 self.tell_fault(FaultKind::Partition, None);
             }
             Action::Outlive { for_ns } => {

@@ -1,5 +1,7 @@
 //! Processes and the actors in them.
 
+use super::clock::Clock;
+use super::pending::Item;
 use splitrace_runtime::actor::{Actor, Outbox, Output, TurnDecision};
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::event::Cause;
@@ -41,8 +43,12 @@ pub(super) struct Process {
     pub slots: Vec<usize>,
     /// Set when a crash waits for the next step of this process, to cut it.
     pub crash_armed: bool,
-    /// What its clock is off by.
-    pub clock_offset_ns: u64,
+    /// Its clock.
+    pub clock: Clock,
+    /// All its threads stand still until then; 0 while they do not.
+    pub stopped_until_ns: u64,
+    /// What came meanwhile, in order.
+    pub put_aside: Vec<Item>,
     /// An outside system handles one call after the other; until then it is busy.
     pub busy_until_ns: u64,
     /// An outside system that has died is away until then.
@@ -105,6 +111,11 @@ impl Process {
         ProcessAddress { process: self.id, incarnation: self.incarnation }
     }
 
+    /// Whether all its threads stand still.
+    pub const fn is_stopped(&self) -> bool {
+        self.stopped_until_ns > 0
+    }
+
     pub fn fingerprint(&self, hasher: &mut dyn Hasher) {
         let mut hasher = hasher;
         (self.id, self.incarnation, self.alive, self.crash_armed).hash(&mut hasher);
@@ -149,7 +160,9 @@ pub(super) fn all(task_managers: u32) -> Vec<Process> {
             relayed: RelayedCauses::default(),
             slots: Vec::new(),
             crash_armed: false,
-            clock_offset_ns: 0,
+            clock: Clock::default(),
+            stopped_until_ns: 0,
+            put_aside: Vec::new(),
             busy_until_ns: 0,
             down_until_ns: 0,
             clogged_until_ns: 0,

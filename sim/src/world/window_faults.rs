@@ -105,7 +105,8 @@ impl World {
     ) -> Option<usize> {
         let can_throw = |slot: &usize| {
             let actor = &self.actors[*slot];
-            matches!(&actor.body, ActorBody::Task(task) if !task.has_ended()) && actor.alive && !actor.zombie
+            let runs = actor.alive && !actor.zombie && !self.processes[actor.process].is_stopped();
+            runs && matches!(&actor.body, ActorBody::Task(task) if !task.has_ended())
         };
         let mut candidates = (0..self.actors.len()).filter(can_throw);
         if let Some(attempt) = attempt {

@@ -98,6 +98,7 @@ pub fn faults() -> impl Strategy<Value = FaultConfig> {
             zombie_max_ns: 150 * NANOS_PER_MILLI,
             batch_size_max,
             clock_skew_max_ns: 0,
+            ..FaultConfig::NONE
         }
     })
 }

@@ -259,6 +259,8 @@ const fn fault_weight(fault: FaultKind) -> Weight {
         | FaultKind::MessageLoss
         | FaultKind::MessageDuplicate
         | FaultKind::StoreSlow
+        | FaultKind::SlowLink
+        | FaultKind::RequestLost
         | FaultKind::StoreUnavailable
         | FaultKind::ThreadPause => Weight::Step,
         _ => Weight::Turn,
@@ -292,6 +294,13 @@ const fn fault_sentence(fault: FaultKind) -> &'static str {
         FaultKind::StaleCancel => {
             "a dead leader's word to stop a task arrives after its successor's first words"
         }
+        FaultKind::Clog => "a link holds everything back for a while",
+        FaultKind::Swizzle => "processes are clogged one by one, to be released in another order",
+        FaultKind::SlowLink => "a link is slow",
+        FaultKind::RequestLost => "a call is lost on its way",
+        FaultKind::ProcessStop => "all threads of a process stop",
+        FaultKind::ClockStep => "a clock is set forwards or back",
+        FaultKind::SlowClose => "a stopped execution takes long to go",
     }
 }
 
