@@ -319,7 +319,9 @@ fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
 /// Some jobs are ended and submitted again, mostly from the latest checkpoint. The delay goes over a whole checkpoint
 /// interval: a job that ends between a checkpoint's barrier and its completion leaves prepared work behind.
 fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Option<Resubmission> {
-    let resubmits = drawer.percent(Property::Resubmission, 20);
+    // Jobs with committers of their own more often: what those hold must be dealt out anew.
+    let are_apart = job.vertices.iter().any(|vertex| vertex.topology.committers.is_some());
+    let resubmits = drawer.percent(Property::Resubmission, if are_apart { 45 } else { 20 });
     let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
     let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 3) as u32;
     let delay_ns = drawer.below(Property::ResubmissionDelay, 121) * NANOS_PER_MILLI;

@@ -1,9 +1,9 @@
 //! Healing: faults end, exactly. Whatever a fault holds back is let go as if it had never been held, and nothing that was
 //! decided before comes after.
 //!
-//! It can be exact because truth and faults lie apart: a late frame is noted with the time at which it would have arrived,
-//! a stopped process with what came to it meanwhile, and a clock keeps what it is off by, which is no fault any more but the
-//! time that it shows.
+//! It can be exact because truth and faults lie apart: a late frame is noted with the time at which it would have
+//! arrived, a stopped process with what came to it meanwhile, and a clock keeps what it is off by, which is no fault any
+//! more but the time that it shows.
 
 use super::faults::PlannedFault;
 use super::links::Late;

@@ -266,7 +266,7 @@ impl Pending {
         }
     }
 
-    /// Items happen by the time that `latest_ns` names, if they were to happen later. Keys of those that are moved get stale.
+    /// Items happen by the time that `latest_ns` names, if they were to happen later. Keys of those that move get stale.
     pub fn hasten(&mut self, latest_ns: impl Fn(&Item) -> Option<u64>) {
         let late = |(key, due_ns, item): (ItemKey, u64, &Item)| {
             latest_ns(item).filter(|latest_ns| due_ns > *latest_ns).map(|latest_ns| (key, latest_ns))
