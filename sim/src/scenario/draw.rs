@@ -319,17 +319,19 @@ fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
 /// Some jobs are ended and submitted again, mostly from the latest checkpoint. The delay goes over a whole checkpoint
 /// interval: a job that ends between a checkpoint's barrier and its completion leaves prepared work behind.
 fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Option<Resubmission> {
-    // Jobs with committers of their own more often: what those hold must be dealt out anew.
+    // With committers of their own more often, soon and with fewer: what those hold must be dealt out anew.
     let are_apart = job.vertices.iter().any(|vertex| vertex.topology.committers.is_some());
     let resubmits = drawer.percent(Property::Resubmission, if are_apart { 45 } else { 20 });
     let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
     let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 3) as u32;
-    let delay_ns = drawer.below(Property::ResubmissionDelay, 121) * NANOS_PER_MILLI;
+    let parallelism = if are_apart { 1 + parallelism / 3 } else { parallelism };
+    let delay_ms = drawer.below(Property::ResubmissionDelay, 121);
+    let delay_ns = if are_apart { delay_ms * delay_ms / 120 } else { delay_ms } * NANOS_PER_MILLI;
     let older = drawer.percent(Property::ResubmissionOlder, 15);
     // Of files that a later checkpoint made visible an older one goes on with what was hidden then.
     let older_by = u32::from(older && !matches!(job.sink, SinkKind::Files(_)));
-    let ending =
-        [Ending::Cancel, Ending::Stop, Ending::Drain][drawer.below(Property::ResubmissionEnding, 3) as usize];
+    let endings = [Ending::Cancel, Ending::Stop, Ending::Drain, Ending::Cancel];
+    let ending = endings[drawer.below(Property::ResubmissionEnding, 3 + u64::from(are_apart)) as usize];
     let coordinated = job.vertices.iter().any(|vertex| vertex.coordinated.is_some());
     let endless = job.vertices.iter().any(|vertex| !vertex.source.bounded);
     // What belongs to a subtask or to a channel cannot be dealt to others.

@@ -20,7 +20,7 @@ pub const WINDOW_FAULTS_MAX: u32 = 4;
 /// How many second faults a run may get.
 pub const SECOND_FAULTS_MAX: u32 = 3;
 /// How likely the window that a scenario favours gets a fault when it opens.
-const FAVOURED_WINDOW: Odds = Odds { numerator: 2, denominator: 3 };
+const FAVOURED_WINDOW: Odds = Odds { numerator: 4, denominator: 5 };
 /// How likely another writer of a table commits just before a commit. Others write there whether anything breaks or not.
 const FOREIGN_COMMIT: Odds = Odds { numerator: 2, denominator: 3 };
 /// Planned times are drawn on this grid.

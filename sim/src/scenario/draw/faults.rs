@@ -7,7 +7,7 @@ use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::event::Window;
 
 /// Every window, and those more than once that open least often.
-const FAVOURED_WINDOWS: [Window; 20] = [
+const FAVOURED_WINDOWS: [Window; 22] = [
     Window::MarkToClose,
     Window::CloseToBarrier,
     Window::BarrierToAcknowledge,
@@ -28,6 +28,8 @@ const FAVOURED_WINDOWS: [Window; 20] = [
     Window::PrepareToSnapshot,
     Window::AddToNotice,
     Window::LastAcknowledgeToAdd,
+    Window::CommitEffectToReply,
+    Window::EndOfInputToResult,
 ];
 
 /// What may break. Planned faults come before `plan_until_ns`.
