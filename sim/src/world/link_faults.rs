@@ -1,10 +1,10 @@
 //! Applying faults of links: partitions, clogs, swizzles, slow links.
 //!
 //! **Fault budget.** As many partitions, clogs and swizzles as are planned, each over before its longest time and at
-//! healing at the latest; any link may be slow until then. Several at once on one link act like the longest. Every link may break,
-//! those of the outside systems as well. No protocol could survive a link that never heals: the job would neither get
-//! through nor be allowed to give up. Afterwards the protocol owes what it owed before: sessions resend, and what they
-//! gave up is made good by a restart.
+//! healing at the latest; any link may be slow until then. Several at once on one link act like the longest. Every link
+//! may break, those of the outside systems as well. No protocol could survive a link that never heals: the job would
+//! neither get through nor be allowed to give up. Afterwards the protocol owes what it owed before: sessions resend,
+//! and what they gave up is made good by a restart.
 
 use super::World;
 use super::faults::PlannedFault;

@@ -1,11 +1,11 @@
 //! Applying faults of processes that go on living: all threads stop, a clock is set, a close takes long.
 //!
-//! **Fault budget.** As many stops and clock steps as are planned, each of one process, and any execution that is stopped
-//! may take long to go. The outside systems never stop: a store that stands still is one that answers late, which its
-//! calls' own faults bring. A stop may outlast the heartbeat time-out: the process is declared dead, its work begins elsewhere, and
-//! it wakes up a zombie with everything that reached it meanwhile still to be handled. No protocol could survive a clock
-//! that the outside system believes more than it should: one that jumps by more than a transaction's time-out ends what a
-//! checkpoint holds. Afterwards the protocol owes what it owed before.
+//! **Fault budget.** As many stops and clock steps as are planned, each of one process, and any execution that is
+//! stopped may take long to go. The outside systems never stop: a store that stands still is one that answers late,
+//! which its calls' own faults bring. A stop may outlast the heartbeat time-out: the process is declared dead, its work
+//! begins elsewhere, and it wakes up a zombie with everything that reached it meanwhile still to be handled. No
+//! protocol could survive a clock that the outside system believes more than it should: one that jumps by more than a
+//! transaction's time-out ends what a checkpoint holds. Afterwards the protocol owes what it owed before.
 
 use super::World;
 use super::faults::PlannedFault;
