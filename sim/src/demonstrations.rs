@@ -9,12 +9,15 @@
 //! change of the world makes them stale.
 
 mod coordination;
+mod reading;
+mod sinks;
+mod tasks;
 
 use crate::choices::RecordedChoices;
 use crate::run::{RunReport, run_recorded};
 use crate::scenario::{DemoMode, DemoOptions, FaultConfig, NetworkConfig, NetworkSemantics, Scenario};
 use splitrace_invariants::Outcome;
-use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI};
+use splitrace_runtime::config::{HeartbeatConfig, JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::defects::{Defect, DefectSet};
 
 /// How a defect is demonstrated.
@@ -32,7 +35,7 @@ impl Demonstration {
     /// Every demonstration.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [coordination::ALL].concat()
+        [coordination::ALL, reading::ALL, tasks::ALL, sinks::ALL].concat()
     }
 
     /// How this defect is demonstrated.
@@ -72,6 +75,11 @@ impl Demonstration {
 /// A job of one source with two subtasks, four splits of ten records, a record every 4 ms and a checkpoint every 50 ms, on
 /// a network that takes 1 ms; what is varied and the plan make a demonstration of it.
 fn job(vary: impl FnOnce(&mut JobConfig), plan: &[&str]) -> Scenario {
+    scenario(|scenario| vary(&mut scenario.job), plan)
+}
+
+/// As [`job`], where more than the job is varied.
+fn scenario(vary: impl FnOnce(&mut Scenario), plan: &[&str]) -> Scenario {
     let options = DemoOptions {
         delay_ms: 4,
         interval_ms: 50,
@@ -86,14 +94,23 @@ fn job(vary: impl FnOnce(&mut JobConfig), plan: &[&str]) -> Scenario {
         latency_min_ns: NANOS_PER_MILLI,
         latency_jitter_ns: 0,
         service_jitter_ns: 0,
+        resend_after_ns: 20 * NANOS_PER_MILLI,
+        resend_max: 3,
         ..scenario.network
     };
     scenario.faults = FaultConfig {
-        heal_after_ns: 1_500 * NANOS_PER_MILLI,
+        heal_after_ns: 2_000 * NANOS_PER_MILLI,
         down_time_max_ns: 1_280 * NANOS_PER_MILLI,
         ..FaultConfig::NONE
     };
-    vary(&mut scenario.job);
+    scenario.job.heartbeat =
+        HeartbeatConfig { interval_ns: 60 * NANOS_PER_MILLI, timeout_ns: 250 * NANOS_PER_MILLI };
+    if let Some(checkpointing) = &mut scenario.job.checkpointing {
+        checkpointing.timeout_ns = 200 * NANOS_PER_MILLI;
+        checkpointing.failures_tolerable = 1_000;
+    }
+    scenario.limits.no_progress_max_ns = 5_000 * NANOS_PER_MILLI;
+    vary(&mut scenario);
     scenario.plan = plan.iter().map(|step| step.parse().expect("a demonstration's plan is right")).collect();
     scenario.validate().expect("a demonstration is a valid scenario");
     scenario

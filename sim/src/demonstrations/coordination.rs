@@ -1,22 +1,113 @@
-//! Defects of coordinator, holder, gateways, tracker and checkpoint coordinator.
+//! Defects of coordinator, holder, gateways, tracker, checkpoint coordinator and job master.
 
-use super::{Demonstration, job, plain};
+use super::{Demonstration, job, plain, scenario};
+use splitrace_runtime::config::{CoordinatedConfig, JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::defects::Defect;
+use splitrace_runtime::ids::OperatorUid;
+
+/// A checkpoint whose trigger reaches a subtask late, while the subtask asks for its next split.
+const LATE_TRIGGER: &[&str] = &["before(send-trigger checkpoint=1 subtask=0) do delay 60ms"];
+/// A checkpoint whose trigger never reaches a subtask.
+const LOST_TRIGGER: &[&str] = &["before(send-trigger checkpoint=1 subtask=0) do lose"];
+/// The leader dies when two checkpoints are complete and a third has begun.
+const LEADER_DIES: &[&str] =
+    &["after(checkpoint-complete checkpoint=2).after(checkpoint-triggered) do crash-job-manager"];
+
+fn coordinated(job: &mut JobConfig) {
+    job.vertices[0].coordinated = Some(CoordinatedConfig {
+        operator: OperatorUid(100),
+        event_interval_ns: 7 * NANOS_PER_MILLI,
+        event_count: 30,
+    });
+    if let Some(checkpointing) = &mut job.checkpointing {
+        checkpointing.blocked_events_max = Some(5);
+    }
+}
+
+fn one_slot_each(job: &mut JobConfig) {
+    job.slots_per_task_manager = Some(1);
+}
 
 /// Their demonstrations.
 pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::TrackerReturnsNothing,
         story: "a subtask fails with a split that no checkpoint holds, and nobody gets the split back",
-        scenario: || {
-            job(plain, &["after(new-split subtask=1).after(records-emitted subtask=1) do fail-task"])
-        },
+        scenario: || job(plain, &["after(new-split subtask=1).after(records-emitted subtask=1) do fail-task"]),
+    },
+    Demonstration {
+        defect: Defect::GatewayNeverCloses,
+        story: "a split is assigned behind the coordinator's snapshot and arrives before the barrier",
+        scenario: || job(plain, LATE_TRIGGER),
+    },
+    Demonstration {
+        defect: Defect::GatewayOpensAtInjection,
+        story: "the barriers are under way, the gateway is open again, and a split overtakes the barrier",
+        scenario: || job(plain, LATE_TRIGGER),
+    },
+    Demonstration {
+        defect: Defect::GatewayStaysClosedOnAbort,
+        story: "a trigger is lost, its checkpoint expires, and the subtask never hears of its next split",
+        scenario: || job(plain, LOST_TRIGGER),
+    },
+    Demonstration {
+        defect: Defect::EventLossIgnored,
+        story: "an assignment is lost for good while both ends live",
+        scenario: || job(plain, &["before(send-add-splits subtask=1 nth=2) do lose"]),
     },
     Demonstration {
         defect: Defect::GivenBackAtFailure,
         story: "a subtask fails between its acknowledgement and the completion of the checkpoint that holds its split",
+        scenario: || job(plain, &["after(acknowledged checkpoint=1 subtask=1) do fail-task vertex=0 subtask=1"]),
+    },
+    Demonstration {
+        defect: Defect::NoMoreSplitsLatchKept,
+        story: "a subtask fails after it was told that no split comes, and its successor is not told again",
+        scenario: || job(plain, &["after(no-more-splits-signalled subtask=1) do fail-task"]),
+    },
+    Demonstration {
+        defect: Defect::InDoubtAddTreatedAsAbort,
+        story: "the store completes a checkpoint and its answer is lost",
         scenario: || {
-            job(plain, &["after(acknowledged checkpoint=1 subtask=1) do fail-task vertex=0 subtask=1"])
+            job(plain, &["after(checkpoint-complete checkpoint=1).before(send-high-availability-reply) do lose"])
         },
+    },
+    Demonstration {
+        defect: Defect::CounterRestartsAtRestored,
+        story: "a leader dies behind a raised counter, and its successor gives the same number again",
+        scenario: || job(plain, LEADER_DIES),
+    },
+    Demonstration {
+        defect: Defect::OldAttemptAccepted,
+        story: "a split request of an execution that has failed arrives when its successor runs",
+        scenario: || {
+            job(
+                plain,
+                &[
+                    "before(send-split-request subtask=1 nth=2) do delay 120ms",
+                    "after(split-finished subtask=1) do fail-task",
+                ],
+            )
+        },
+    },
+    Demonstration {
+        defect: Defect::PendingNeverExpires,
+        story: "a trigger is lost, and the checkpoint that waits for it is never given up",
+        scenario: || job(plain, LOST_TRIGGER),
+    },
+    Demonstration {
+        defect: Defect::BlockedEventsUnbounded,
+        story: "a coordinator sends on and on to a subtask that does not see its trigger",
+        scenario: || job(coordinated, &["before(send-trigger checkpoint=1 subtask=0) do delay 150ms"]),
+    },
+    Demonstration {
+        defect: Defect::TrackerNeverForgets,
+        story: "a checkpoint completes, and the tracker still remembers what it covers",
+        scenario: || scenario(|_| {}, &[]),
+    },
+    Demonstration {
+        defect: Defect::SlotsNotCounted,
+        story: "a task manager dies, and the other has no room for what ran there",
+        scenario: || job(one_slot_each, &["after(barrier checkpoint=1 subtask=1) do crash-task-manager"]),
     },
 ];
