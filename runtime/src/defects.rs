@@ -177,7 +177,7 @@ registry! {
         ["S4", "K1"], "made up for S4", Planted;
     RegionIgnoresExchange = "region-ignores-exchange",
         "a task fails over alone, without those that an exchange connects with it",
-        ["S4"], "made up for S4 (cf. FACT 48)", Planted;
+        ["S4", "S5"], "made up for S4 (cf. FACT 48)", Planted;
     OvertakenBuffersNotRestored = "overtaken-buffers-not-restored",
         "buffers that an unaligned barrier overtook are in the checkpoint, and a restore leaves them there",
         ["R1", "C2"], "made up for R1 (cf. FLINK-20654)", Planted;

@@ -263,6 +263,20 @@ impl Choices for BenignChoices {
     }
 }
 
+/// Every choice is the one farthest from the benign default: where it says what is lost, everything is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HarshestChoices;
+
+impl Choices for HarshestChoices {
+    fn choose(&mut self, _label: Label, draw: Draw) -> u64 {
+        match draw {
+            Draw::Below(count) => count - 1,
+            Draw::Odds { numerator: 0, .. } => 0,
+            Draw::Odds { max, .. } => max,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -84,7 +84,7 @@ fn scenario(vary: impl FnOnce(&mut Scenario), plan: &[&str]) -> Scenario {
         delay_ms: 4,
         interval_ms: 50,
         restart_delay_ms: 20,
-        restart_attempts: 100,
+        restart_attempts: 100_000,
         records_per_split: 10,
         ..DemoOptions::default()
     };
@@ -110,6 +110,7 @@ fn scenario(vary: impl FnOnce(&mut Scenario), plan: &[&str]) -> Scenario {
         checkpointing.failures_tolerable = 1_000;
     }
     scenario.limits.no_progress_max_ns = 5_000 * NANOS_PER_MILLI;
+    scenario.limits.virtual_time_max_ns = 20_000 * NANOS_PER_MILLI;
     vary(&mut scenario);
     scenario.plan = plan.iter().map(|step| step.parse().expect("a demonstration's plan is right")).collect();
     scenario.validate().expect("a demonstration is a valid scenario");

@@ -1,7 +1,8 @@
 //! Defects of coordinator, holder, gateways, tracker, checkpoint coordinator and job master.
 
 use super::{Demonstration, job, plain, scenario};
-use splitrace_runtime::config::{CoordinatedConfig, JobConfig, NANOS_PER_MILLI};
+use crate::scenario::Scenario;
+use splitrace_runtime::config::{CoordinatedConfig, JobConfig, NANOS_PER_MILLI, SinkKind};
 use splitrace_runtime::defects::Defect;
 use splitrace_runtime::ids::OperatorUid;
 
@@ -24,8 +25,11 @@ fn coordinated(job: &mut JobConfig) {
     }
 }
 
-fn one_slot_each(job: &mut JobConfig) {
-    job.slots_per_task_manager = Some(1);
+/// And a task manager that dies is away for a second.
+fn one_slot_each(scenario: &mut Scenario) {
+    scenario.job.slots_per_task_manager = Some(1);
+    scenario.faults.down_time_max_ns = 64_000 * NANOS_PER_MILLI;
+    scenario.limits.no_progress_max_ns = 200_000 * NANOS_PER_MILLI;
 }
 
 /// Their demonstrations.
@@ -33,7 +37,9 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::TrackerReturnsNothing,
         story: "a subtask fails with a split that no checkpoint holds, and nobody gets the split back",
-        scenario: || job(plain, &["after(new-split subtask=1).after(records-emitted subtask=1) do fail-task"]),
+        scenario: || {
+            job(plain, &["after(new-split subtask=1).after(records-emitted subtask=1) do fail-task"])
+        },
     },
     Demonstration {
         defect: Defect::GatewayNeverCloses,
@@ -58,7 +64,9 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::GivenBackAtFailure,
         story: "a subtask fails between its acknowledgement and the completion of the checkpoint that holds its split",
-        scenario: || job(plain, &["after(acknowledged checkpoint=1 subtask=1) do fail-task vertex=0 subtask=1"]),
+        scenario: || {
+            job(plain, &["after(acknowledged checkpoint=1 subtask=1) do fail-task vertex=0 subtask=1"])
+        },
     },
     Demonstration {
         defect: Defect::NoMoreSplitsLatchKept,
@@ -69,26 +77,19 @@ pub(super) const ALL: &[Demonstration] = &[
         defect: Defect::InDoubtAddTreatedAsAbort,
         story: "the store completes a checkpoint and its answer is lost",
         scenario: || {
-            job(plain, &["after(checkpoint-complete checkpoint=1).before(send-high-availability-reply) do lose"])
+            job(
+                |job| job.sink = SinkKind::Transactional,
+                &[
+                    "after(checkpoint-complete checkpoint=1).before(send-high-availability-reply) do lose",
+                    "after(checkpoint-complete checkpoint=1).after(prepare-commit subtask=0) do fail-task",
+                ],
+            )
         },
     },
     Demonstration {
         defect: Defect::CounterRestartsAtRestored,
         story: "a leader dies behind a raised counter, and its successor gives the same number again",
         scenario: || job(plain, LEADER_DIES),
-    },
-    Demonstration {
-        defect: Defect::OldAttemptAccepted,
-        story: "a split request of an execution that has failed arrives when its successor runs",
-        scenario: || {
-            job(
-                plain,
-                &[
-                    "before(send-split-request subtask=1 nth=2) do delay 120ms",
-                    "after(split-finished subtask=1) do fail-task",
-                ],
-            )
-        },
     },
     Demonstration {
         defect: Defect::PendingNeverExpires,
@@ -108,6 +109,8 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::SlotsNotCounted,
         story: "a task manager dies, and the other has no room for what ran there",
-        scenario: || job(one_slot_each, &["after(barrier checkpoint=1 subtask=1) do crash-task-manager"]),
+        scenario: || {
+            scenario(one_slot_each, &["after(barrier checkpoint=1 subtask=1) do crash-task-manager"])
+        },
     },
 ];

@@ -2,8 +2,8 @@
 
 use super::{Demonstration, job, plain};
 use splitrace_runtime::config::{
-    AlignmentConfig, DiscoveryConfig, EventTime, FetcherConfig, FetcherThreading, JobConfig, NANOS_PER_MILLI,
-    ReaderKind,
+    AlignmentConfig, AssignmentPolicy, DiscoveryConfig, EventTime, FetcherConfig, FetcherThreading,
+    JobConfig, NANOS_PER_MILLI, ReaderKind, RestartConfig, SinkKind,
 };
 use splitrace_runtime::defects::Defect;
 use splitrace_runtime::ids::WatermarkGroup;
@@ -20,6 +20,15 @@ fn discovering(job: &mut JobConfig) {
         failing_of: 0,
         failures_tolerated: true,
     });
+}
+
+/// A reader waits for the next look, and a failed one is long in coming back.
+fn discovering_rarely(job: &mut JobConfig) {
+    discovering(job);
+    if let Some(discovery) = &mut job.vertices[0].source.discovery {
+        discovery.period_ns = Some(100 * NANOS_PER_MILLI);
+    }
+    job.restart = RestartConfig::FixedDelay { delay_ns: 200 * NANOS_PER_MILLI, attempts_max: 100 };
 }
 
 /// A look begins before the result of the one before has come.
@@ -44,8 +53,19 @@ fn aligned(job: &mut JobConfig) {
     });
 }
 
-fn with_fetchers(job: &mut JobConfig) {
-    job.vertices[0].task.reader = FETCHERS;
+/// Readers are told that they have all their splits while they wait for others.
+fn aligned_and_dealt_out(job: &mut JobConfig) {
+    aligned(job);
+    discovering(job);
+    job.vertices[0].source.policy = AssignmentPolicy::Push;
+}
+
+/// The task waits for the store with every other record, while its fetcher goes on.
+fn writing_through(job: &mut JobConfig) {
+    job.sink = SinkKind::Transactional;
+    let task = &mut job.vertices[0].task;
+    task.reader = FETCHERS;
+    task.write_buffer_records = 2;
 }
 
 /// Their demonstrations.
@@ -68,12 +88,9 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::DiscoveredSplitForGoneReader,
         story: "a reader asks, fails, and a split that is discovered then is given to it",
-        scenario: || job(discovering, &["after(split-request subtask=1 nth=2) do fail-task vertex=0 subtask=1"]),
-    },
-    Demonstration {
-        defect: Defect::DiscoveryResultTwice,
-        story: "two looks of the discovering worker begin at the same split",
-        scenario: || job(discovering_slowly, &[]),
+        scenario: || {
+            job(discovering_rarely, &["after(split-request subtask=1 nth=2) do fail-task vertex=0 subtask=1"])
+        },
     },
     Demonstration {
         defect: Defect::WorkerMovesPosition,
@@ -95,12 +112,12 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::AnnouncementsEndAtRestart,
         story: "a subtask is being restarted when the next announcement is due",
-        scenario: || job(aligned, &["after(records-emitted subtask=1 nth=3) do fail-task"]),
+        scenario: || job(aligned, &["after(records-emitted subtask=0 nth=6) do fail-task"]),
     },
     Demonstration {
         defect: Defect::AnnouncementsEndAtNoMoreSplits,
         story: "a reader that was told 'no more splits' waits for an announcement that is not sent to it",
-        scenario: || job(aligned, &[]),
+        scenario: || job(aligned_and_dealt_out, &[]),
     },
     Demonstration {
         defect: Defect::PausedRecordsSkipped,
@@ -109,7 +126,7 @@ pub(super) const ALL: &[Demonstration] = &[
     },
     Demonstration {
         defect: Defect::HandOverQueueUnbounded,
-        story: "a fetcher fetches on while its task stands still",
-        scenario: || job(with_fetchers, &["after(records-emitted subtask=0) do pause 60ms"]),
+        story: "a fetcher fetches on while its task waits for the store",
+        scenario: || job(writing_through, &["before(send-store-reply subtask=0 nth=4) do delay 100ms"]),
     },
 ];

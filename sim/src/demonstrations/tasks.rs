@@ -1,12 +1,28 @@
 //! Defects of tasks, exchanges and committer operators.
 
-use super::{Demonstration, job, plain};
-use splitrace_runtime::config::{CommittersConfig, EdgeKind, ExchangeConfig, JobConfig};
+use super::{Demonstration, job, plain, scenario};
+use crate::scenario::Scenario;
+use splitrace_runtime::config::{CommittersConfig, EdgeKind, ExchangeConfig, JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::defects::Defect;
 
 fn exchanging(job: &mut JobConfig) {
     job.vertices[0].exchange =
         Some(ExchangeConfig { edge: EdgeKind::Rebalance, parallelism: 2, credit: 2, unaligned: false });
+}
+
+/// One reader has a long split and the other none.
+fn ending_at_different_times(job: &mut JobConfig) {
+    exchanging(job);
+    job.vertices[0].source.split_count = 1;
+    job.vertices[0].source.records_per_split = 60;
+}
+
+/// So long that what is held back is late.
+fn long(scenario: &mut Scenario) {
+    let vertex = &mut scenario.job.vertices[0];
+    vertex.source.records_per_split = 300;
+    vertex.task.store_timeout_ns = 50 * NANOS_PER_MILLI;
+    scenario.faults.heal_after_ns = NANOS_PER_MILLI;
 }
 
 fn overtaking(job: &mut JobConfig) {
@@ -28,7 +44,7 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::EndedChannelOwesBarrier,
         story: "a channel has ended, and the next checkpoint waits for its barrier",
-        scenario: || job(exchanging, &[]),
+        scenario: || job(ending_at_different_times, &[]),
     },
     Demonstration {
         defect: Defect::RegionIgnoresExchange,
@@ -56,7 +72,9 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::RestoredNotRecommitted,
         story: "a subtask fails between the completion and its commit",
-        scenario: || job(plain, &["after(checkpoint-complete checkpoint=1).before(commit subtask=0) do fail-task"]),
+        scenario: || {
+            job(plain, &["after(checkpoint-complete checkpoint=1).before(commit subtask=0) do fail-task"])
+        },
     },
     Demonstration {
         defect: Defect::BadShutdownCommit,
@@ -66,7 +84,7 @@ pub(super) const ALL: &[Demonstration] = &[
     Demonstration {
         defect: Defect::CommitsWaitForTheEnd,
         story: "what is complete stays hidden until the input ends",
-        scenario: || job(plain, &[]),
+        scenario: || scenario(long, &[]),
     },
     Demonstration {
         defect: Defect::UnalignedSinkEdges,

@@ -53,7 +53,7 @@ pub enum Action {
     Lose,
     /// The message arrives twice.
     Double,
-    /// The message arrives later.
+    /// The message arrives later, however often it is sent.
     Delay {
         /// So much, in nanoseconds.
         for_ns: u64,

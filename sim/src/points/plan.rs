@@ -116,6 +116,8 @@ pub(crate) struct PlanProgress {
     answered: Vec<MessageKey>,
     /// Never to arrive: messages, and answers to them.
     lost: Vec<(MessageKey, bool)>,
+    /// Not to arrive before a time, however often they are sent.
+    delayed: Vec<(MessageKey, bool, u64)>,
 }
 
 impl PlanProgress {
@@ -130,7 +132,7 @@ impl PlanProgress {
 
     /// Whether messages need not be looked at.
     pub fn knows_no_message(&self) -> bool {
-        self.is_over() && self.lost.is_empty()
+        self.is_over() && self.lost.is_empty() && self.delayed.is_empty()
     }
 
     /// What is to break at an event of `actor`.
@@ -153,6 +155,10 @@ impl PlanProgress {
         if self.lost.contains(&(key, answers)) {
             return Some(Action::Drop);
         }
+        let delayed = self.delayed.iter().find(|(known, answer, _)| (*known, *answer) == (key, answers));
+        if let Some((_, _, until_ns)) = delayed {
+            return Some(Action::Delay { for_ns: until_ns.saturating_sub(now_ns) });
+        }
         let message = match &frame.body {
             FrameBody::Data { message, .. }
                 if is_looked_for(plan, message) && self.sent.iter().all(|(known, _)| *known != key) =>
@@ -169,8 +175,10 @@ impl PlanProgress {
         };
         let actions = self.advance(plan, now_ns, |point, _| point.is_message(&message, answers));
         let action = actions.first().copied();
-        if action == Some(Action::Lose) {
-            self.lost.push((key, answers));
+        match action {
+            Some(Action::Lose) => self.lost.push((key, answers)),
+            Some(Action::Delay { for_ns }) => self.delayed.push((key, answers, now_ns + for_ns)),
+            _ => {}
         }
         action
     }

@@ -6,7 +6,7 @@ use super::pending::{Item, actor_code, process_code, tie};
 use super::process::{ActorBody, LastWords, index_of};
 use super::process_faults::signed;
 use super::{World, started_mail};
-use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
+use crate::choices::{ChoiceKind, Choices, Draw, HarshestChoices, Label, Subject};
 use splitrace_runtime::config::VertexConfig;
 use splitrace_runtime::coordination::coordinator::Coordinator;
 use splitrace_runtime::event::{EventKind, FaultKind, Window};
@@ -200,14 +200,26 @@ impl World {
     /// The store dies and comes back. Calls that come meanwhile have no effect and no answer. Its sessions of frames are
     /// not reset: a call that was under way may reach the new life, as on a network that delivers late.
     fn crash_store(&mut self, choices: &mut dyn Choices) {
+        self.take_store_down(choices);
+        let mut events = Vec::new();
+        self.store.crash(choices, &mut events);
+        self.tell_of_store(events);
+    }
+
+    /// As [`Self::crash_store`], and everything that may be lost is.
+    pub(super) fn crash_store_with_all(&mut self, choices: &mut dyn Choices) {
+        self.take_store_down(choices);
+        let mut events = Vec::new();
+        self.store.crash(&mut HarshestChoices, &mut events);
+        self.tell_of_store(events);
+    }
+
+    fn take_store_down(&mut self, choices: &mut dyn Choices) {
         self.tell_fault(FaultKind::StoreCrash, None);
         let label = Label::new(ChoiceKind::DownTime, Subject::Process(ProcessId::Store));
         let steps = 1 + choices.choose(label, Draw::Below(GRID));
         let back_ns = self.now_ns + self.scenario.faults.down_time_max_ns * steps / GRID;
         self.processes[index_of(ProcessId::Store)].down_until_ns = back_ns;
-        let mut events = Vec::new();
-        self.store.crash(choices, &mut events);
-        self.tell_of_store(events);
     }
 
     /// The store learns that a client is gone.

@@ -1,7 +1,7 @@
 //! Applying the plan of a scenario: what is to break at its named places. Where that is, [`crate::points`] decides.
 
 use super::World;
-use super::faults::{FrameFault, PlannedFault};
+use super::faults::FrameFault;
 use super::process::{ActorBody, index_of};
 use super::window_faults::RestOfStep;
 use crate::choices::Choices;
@@ -98,7 +98,7 @@ impl World {
                 self.crash_if_alive(index, choices);
             }
             Action::CrashJobManager => self.crash_if_alive(index_of(ProcessId::JobManager), choices),
-            Action::CrashStore => self.apply_planned(PlannedFault::StoreCrash, choices),
+            Action::CrashStore => self.crash_store_with_all(choices),
             Action::Pause { for_ns } => {
                 if let Some(slot) = slot {
                     self.actors[slot].paused_until_ns = self.now_ns + for_ns;
