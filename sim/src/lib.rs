@@ -14,6 +14,7 @@ pub mod points;
 pub mod replay;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod testing;
 pub mod trace_hash_text;
 pub mod twice;

@@ -91,12 +91,41 @@ pub enum Command {
     Oracle(OracleArguments),
     /// Measure events and seeds per second, beside a bare event loop
     Bench(BenchArguments),
+    /// Score the search: how soon it finds each bug of the registry
+    Benchmark(BenchmarkArguments),
     /// Print or check scenarios
     #[command(subcommand)]
     Scenario(ScenarioCommand),
     /// Run a real job: files in, files out, each record once
     #[command(subcommand)]
     Job(JobCommand),
+}
+
+/// Arguments of `benchmark`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  splitrace benchmark > benchmark.md
+  splitrace benchmark --budget 5s --campaigns 1 --defect gateway-never-closes")]
+pub struct BenchmarkArguments {
+    /// How long one campaign looks for one defect at most
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse::duration,
+        allow_hyphen_values = true
+    )]
+    pub budget: Duration,
+    /// How many campaigns look for each defect, with base seeds far apart
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub campaigns: u32,
+    /// How many worker threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = parse::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<u32>,
+    /// Only this defect; may be given several times [default: all but Flink's quirks]
+    #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
+    pub defects: Vec<Defect>,
 }
 
 /// Arguments of `oracle`.

@@ -1,6 +1,7 @@
 //! One file per command. Each takes its arguments and answers a report or says what is wrong with its input.
 
 mod bench;
+mod benchmark;
 mod campaign;
 mod defects;
 mod demo;
@@ -36,6 +37,7 @@ pub fn execute(command_line: &CommandLine) -> Result<Report, CommandError> {
         Command::Points => Ok(points::execute()),
         Command::Oracle(arguments) => oracle::execute(*arguments),
         Command::Bench(arguments) => Ok(bench::execute(arguments)),
+        Command::Benchmark(arguments) => benchmark::execute(arguments),
         Command::Scenario(command) => scenario::execute(command),
         Command::Job(command) => job::execute(command),
     }

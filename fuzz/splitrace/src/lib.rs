@@ -7,6 +7,7 @@
 //! livelier for long runs; what a campaign has to say meanwhile goes to its progress bar on stderr.
 
 pub mod arguments;
+pub mod benchmark;
 pub mod campaign;
 pub mod commands;
 pub mod engine;

@@ -176,7 +176,7 @@ fn jobs(arguments: &CampaignArguments) -> u32 {
 
 /// A run that panics is an outcome and is counted as one. The first says on stderr where; a thousand more would only
 /// bury the progress bar.
-fn with_quiet_panics<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn with_quiet_panics<T>(work: impl FnOnce() -> T) -> T {
     let usual = std::panic::take_hook();
     let told = AtomicBool::new(false);
     std::panic::set_hook(Box::new(move |panic| {
