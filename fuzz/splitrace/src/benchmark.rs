@@ -1,8 +1,8 @@
 //! The bug benchmark: how soon a random search finds each bug of the registry.
 //!
 //! For each defect its [demonstration](splitrace_sim::demonstrations) is run both ways, and campaigns with different base
-//! seeds look for it, each until its first find or the end of its budget. Only a violation of an invariant that the defect's
-//! entry names counts as a find. The first find of the first campaign is shrunk.
+//! seeds look for it, each until its first find or the end of its budget. Only a violation of an invariant that the
+//! defect's entry names counts as a find. The first find of the first campaign is shrunk.
 //!
 //! What a campaign finds first is the smallest finding seed behind its base, whatever the number of threads; seconds are of
 //! the wall clock and belong to the machine.
