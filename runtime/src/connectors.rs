@@ -1,5 +1,6 @@
 //! Connectors, as pure logic, and the two places where the kind of a job's sink decides which one it is.
 
+pub mod defective;
 pub mod file_sink;
 pub mod file_source;
 pub mod leftovers;

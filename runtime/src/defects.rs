@@ -102,7 +102,7 @@ registry! {
         ["S3"], "Kafka fencing (cf. ENG-07)", Planted;
     InDoubtAddTreatedAsAbort = "in-doubt-add-treated-as-abort",
         "a checkpoint whose add had no answer is aborted instead of ending the leader's term",
-        ["S1", "S3", "R1", "C1", "C2", "K2"], "completion is decided by the store (docs/design.md)", Planted;
+        ["S1", "S3", "R1", "C1", "C2", "K2"], "completion is decided by the store (docs/design.md; cf. ENG-01)", Planted;
     CounterRestartsAtRestored = "counter-restarts-at-restored",
         "a new leader counts checkpoints from the restored one instead of from the durable counter",
         ["K2"], "completion is decided by the store (docs/design.md)", Planted;
@@ -141,7 +141,7 @@ registry! {
         ["C1"], "made up for the table format", Planted;
     LostCommitRetriedAsNew = "lost-commit-retried-as-new",
         "a commit that is made again, restored or without an answer, looks no further back than what is current then",
-        ["C1"], "made up for the table format", Planted;
+        ["C1"], "Iceberg issues 2808, 10765 (TAB-07)", Historical;
     ProducerEpochNotBumped = "producer-epoch-not-bumped",
         "the log gives a transactional id that is initialised again the epoch that it had, and leaves what is open under it",
         ["C4"], "made up for the log", Planted;
@@ -150,10 +150,10 @@ registry! {
         ["C1", "K2"], "made up for the log", Planted;
     LingeringTransactionsLeft = "lingering-transactions-left",
         "a recovering writer does not abort the transactions that older lives of the sink left open in the log",
-        ["C4"], "made up for the log", Planted;
+        ["C4"], "made up for the log (cf. TXN-05)", Planted;
     RestoredProducerInitialised = "restored-producer-initialised",
         "a committer initialises the producer of a restored committable, which aborts the transaction that it is to commit",
-        ["S3", "C2", "R1"], "made up for the log", Planted;
+        ["S3", "C2", "R1"], "made up for the log (cf. TXN-04)", Planted;
     TransactionTimeoutTooShort = "transaction-timeout-too-short",
         "the sink asks the log for a transaction time-out that is shorter than an outage",
         ["S3", "C2", "R1"], "made up for the log", Planted;
@@ -286,6 +286,69 @@ registry! {
     VanishedCommittersForgotten = "vanished-committers-forgotten",
         "with fewer committers than before, what those held that are gone is dealt to nobody",
         ["C2", "R1"], "made up for C2 (cf. SNK-10)", Planted;
+    SecondEndOfInputRejected = "second-end-of-input-rejected",
+        "each end of input has the same number, and a committer that restored one refuses the next one's summary",
+        ["K1", "S4", "C2"], "FLINK-25920 (SNK-04)", Historical;
+    EndOfInputMagicId = "end-of-input-magic-id",
+        "what comes at the end of the input has a number above every checkpoint's, which any of them lets commit",
+        ["C3", "C1"], "FLINK-37605 (SNK-05)", Historical;
+    RestoredCheckpointLost = "restored-checkpoint-lost",
+        "what a committer restores has a placeholder for its checkpoint, which no completed one reaches",
+        ["C2", "R1"], "FLINK-29509, FLINK-29512 (SNK-08)", Historical;
+    OneEntryPerCheckpoint = "one-entry-per-checkpoint",
+        "a committer that is dealt the state of two cannot restore it, however often it tries",
+        ["K1", "S4"], "FLINK-29627 (SNK-09)", Historical;
+    OnlyNoticedCommitted = "only-noticed-committed",
+        "a notice commits its own checkpoint only: what came for one before it, aborted or unheard of, stays where it is",
+        ["C2", "C5", "R1"], "FLINK-10377 (the inverse of SNK-15)", Historical;
+    NoCheckpointBesideFinished = "no-checkpoint-beside-finished",
+        "once a task has finished no checkpoint is taken, and who is still to hear of a last one waits for ever",
+        ["S4", "K1"], "FLINK-21080 (SNK-16)", Historical;
+    CloseAbortsHandedOver = "close-aborts-handed-over",
+        "a writer that is closed aborts its last transaction, which it has handed over",
+        ["R1", "C2", "S3"], "FLINK-37622 (TXN-04)", Historical;
+    SupersededTransactionsLeft = "superseded-transactions-left",
+        "a recovering writer aborts what an older life left under its next number, not what that went on with",
+        ["C4"], "FLINK-40626 (TXN-05)", Historical;
+    WriteErrorSwallowed = "write-error-swallowed",
+        "a writer goes on when an append fails, and its checkpoint completes without the records",
+        ["R1", "C2", "C3", "K2"], "FLINK-35749, FLINK-31305 (TXN-06)", Historical;
+    RepeatedCommitIsError = "repeated-commit-is-error",
+        "a commit that was made before, and had no answer, is an error that fails the job again and again",
+        ["K1", "S4"], "StarRocks connector PR 195 (TXN-08)", Historical;
+    LabelsLeftBehind = "labels-left-behind",
+        "a recovering writer does not end what is prepared under the names that it is going to use",
+        ["K1", "S4", "C4"], "Doris connector PR 362 (TXN-08)", Historical;
+    NoBucketChecksOnFreshStart = "no-bucket-checks-on-fresh-start",
+        "a writer that restores nothing never asks to be woken: its files are closed by size and by the end only",
+        ["C5"], "FLINK-27910 (FIL-03)", Historical;
+    TailNotReadBack = "tail-not-read-back",
+        "a restored writer takes its file for as long as the whole blocks of it",
+        ["C2", "R1"], "FLINK-39778 (FIL-06)", Historical;
+    DedupeKeyOfThisLife = "dedupe-key-of-this-life",
+        "a committer looks for what it commits under a name with its own life in it, which a restart changes",
+        ["C1"], "Iceberg issue 16008 (TAB-01)", Historical;
+    HighWaterMarkFilter = "high-water-mark-filter",
+        "whatever has a number up to the highest that was ever committed counts as committed",
+        ["C2", "R1"], "Iceberg issue 10892 (TAB-02)", Historical;
+    LateCommittableIgnored = "late-committable-ignored",
+        "a committable with a lower number than any that the sink has committed counts as committed",
+        ["C2", "R1"], "Delta connectors issue 467 (TAB-03)", Historical;
+    CommittedSoughtOnRetryOnly = "committed-sought-on-retry-only",
+        "what was committed before is looked for only when a commit is retried, not when it is restored",
+        ["C1"], "Paimon PR 350, FLINK-35938 (TAB-05)", Historical;
+    FinishedFileIsError = "finished-file-is-error",
+        "a file that is visible already fails its commit, and with it the job, again and again",
+        ["K1", "S4"], "Arroyo PR 1027 (ENG-04)", Historical;
+    RecommitEndsAtFirstDone = "recommit-ends-at-first-done",
+        "a commit of several files that finds one of them visible takes the rest for done",
+        ["C2", "R1"], "Arroyo, local file committer (ENG-05)", Historical;
+    FinalCheckpointNotAwaited = "final-checkpoint-not-awaited",
+        "tasks that are done end before the checkpoint that covers their end is complete",
+        ["C2", "C5", "R1"], "Arroyo PR 1124 (ENG-06)", Historical;
+    ReplayUnderNewIdentity = "replay-under-new-identity",
+        "what is committed again after a restart has a new name, and the store cannot know it again",
+        ["C1", "C2", "K2"], "Paimon issue 9666 (ENG-08)", Historical;
 }
 
 /// Which quirks a run has.

@@ -76,7 +76,7 @@ use crate::connectors::range_source::range_reader;
 use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::exchange::{InputGate, RecordWriter};
-use crate::ids::{ActorId, Fence};
+use crate::ids::{ActorId, CheckpointId, Fence};
 use crate::message::*;
 use crate::topology::OperatorKind;
 use chain::{Head, Tail};
@@ -357,7 +357,8 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
     };
     let (writer, committer) = create_sink(descriptor.sink, &context, defects);
     let place = (attempt.subtask, descriptor.parallelism);
-    let writer = writes.then(|| Box::new(SinkWriterOperator::new(writer, place, restored)));
+    let writer = writes
+        .then(|| Box::new(SinkWriterOperator::new(writer, place, restored).ending_under(magic_id(defects))));
     let settings = CommitterSettings {
         retries_max: own_retries(config.commit_retries_max, defects),
         emission: None,
@@ -372,6 +373,12 @@ fn ends_of_chain(descriptor: &TaskDescriptor, reader: Box<dyn ReaderPort>) -> (H
         })
     });
     (head, Tail { writer, committer, channels })
+}
+
+/// The number that stands for the end of the input, where each end gets it in place of one of its own.
+fn magic_id(defects: DefectSet) -> Option<CheckpointId> {
+    let with_magic_id = [Defect::EndOfInputMagicId, Defect::SecondEndOfInputRejected];
+    defects.first_of(&with_magic_id).map(|_| END_OF_INPUT)
 }
 
 /// What the committer's operator finds in its own configuration: in Flink 2.3.0 the job's does not get there (FACT 70).

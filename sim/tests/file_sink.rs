@@ -31,14 +31,24 @@ fn files_are_closed_in_time_before_and_after_a_restart() {
     }
 }
 
-#[test]
-fn a_restored_writer_that_is_never_woken_is_found() {
-    let mut scenario = restarted();
-    scenario.job.defects = DefectSet::NONE.with(Defect::BucketChecksEndAtRestart);
+fn is_found(scenario: &mut Scenario, defect: Defect) {
+    scenario.job.defects = DefectSet::NONE.with(defect);
     for seed in 0..5 {
-        let Outcome::Violated(violation) = run_seed(&scenario, seed).outcome else {
+        let Outcome::Violated(violation) = run_seed(scenario, seed).outcome else {
             panic!("seed {seed}: a file stays open for a minute");
         };
         assert_eq!(violation.code, Code::C5, "{violation}");
     }
+}
+
+#[test]
+fn a_restored_writer_that_is_never_woken_is_found() {
+    is_found(&mut restarted(), Defect::BucketChecksEndAtRestart);
+}
+
+#[test]
+fn a_new_writer_that_is_never_woken_is_found() {
+    let mut scenario = restarted();
+    scenario.job.vertices[0].task.user_failure = None;
+    is_found(&mut scenario, Defect::NoBucketChecksOnFreshStart);
 }

@@ -36,15 +36,20 @@ pub use rolling_policy::RollingPolicy;
 pub use sink::{FileSink, FileSinkWriter};
 pub use writer::{FileWriter, FileWriterConfig, FileWriterError, Format, Recovery};
 
+use super::defective::{RepeatedCommitIsError, WithCommitters};
 use super::{SinkPorts, ports_of};
 use crate::api::sink::WriterInitContext;
 use crate::config::FileSinkConfig;
-use crate::defects::DefectSet;
+use crate::defects::{Defect, DefectSet};
 
 /// The writer and the committer of one subtask, behind bytes.
 #[must_use]
 pub fn create_ports(config: FileSinkConfig, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    ports_of(&FileSink::new(config, defects), context)
+    let sink = FileSink::new(config, defects);
+    if defects.has(Defect::FinishedFileIsError) {
+        return ports_of(&WithCommitters::<_, RepeatedCommitIsError>::new(sink), context);
+    }
+    ports_of(&sink, context)
 }
 
 #[cfg(test)]

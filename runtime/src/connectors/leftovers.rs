@@ -5,7 +5,7 @@
 //! Only *older* lives are judged: a late zombie that looks through the leftovers must not touch its successor's work.
 
 use crate::api::sink::WriterInitContext;
-use crate::ids::{Fence, SubtaskId, TransactionName, TransactionPart};
+use crate::ids::{CheckpointId, Fence, SubtaskId, TransactionName, TransactionPart};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -23,6 +23,8 @@ pub struct Successor {
     writer: SubtaskId,
     fence: Fence,
     parallelism: u32,
+    /// The number of its first transaction.
+    first: CheckpointId,
     keep: Vec<TransactionName>,
 }
 
@@ -32,7 +34,8 @@ impl Successor {
     pub fn new(context: &WriterInitContext) -> Self {
         let WriterInitContext { subtask: writer, fence, parallelism, .. } = *context;
         debug_assert!(parallelism > 0, "a vertex has subtasks");
-        Self { writer, fence, parallelism, keep: Vec::new() }
+        let first = first_transaction(context).number;
+        Self { writer, fence, parallelism, first, keep: Vec::new() }
     }
 
     /// The writer.
@@ -96,6 +99,17 @@ impl Leftovers for Nothing {
     }
 }
 
+/// It ends what is lost of those numbers only that it will use next itself: what an older life went on with after that
+/// stays. A planted defect.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct WhatIsNext;
+
+impl Leftovers for WhatIsNext {
+    fn ends(self, successor: &Successor, name: TransactionName) -> bool {
+        successor.is_lost(name) && name.number <= successor.first
+    }
+}
+
 /// It ends whatever an older life began, other writers' work and what is kept included. A planted defect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct WholePrefix;
@@ -109,7 +123,7 @@ impl Leftovers for WholePrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{AttemptNumber, CheckpointId, LeaderEpoch, OperatorUid, SubtaskIndex};
+    use crate::ids::{AttemptNumber, LeaderEpoch, OperatorUid, SubtaskIndex};
 
     fn fence(attempt: u32) -> Fence {
         Fence { leader_epoch: LeaderEpoch(1), attempt: AttemptNumber(attempt) }
@@ -123,7 +137,7 @@ mod tests {
 
     fn second_life(parallelism: u32) -> Successor {
         let writer = name(0, 1, 1).writer;
-        Successor { writer, fence: fence(1), parallelism, keep: vec![name(0, 3, 0)] }
+        Successor { writer, fence: fence(1), parallelism, first: CheckpointId(4), keep: vec![name(0, 3, 0)] }
     }
 
     #[test]
@@ -142,5 +156,6 @@ mod tests {
         assert!(!Nothing.ends(&successor, name(0, 4, 0)));
         assert!(WholePrefix.ends(&successor, name(1, 4, 0)) && WholePrefix.ends(&successor, name(0, 3, 0)));
         assert!(!WholePrefix.ends(&successor, name(0, 4, 1)));
+        assert!(WhatIsNext.ends(&successor, name(0, 4, 0)) && !WhatIsNext.ends(&successor, name(0, 5, 0)));
     }
 }

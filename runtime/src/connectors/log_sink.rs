@@ -25,14 +25,14 @@ mod writer;
 pub use committer::LogCommitter;
 pub use writer::LogWriter;
 
-use super::leftovers::{Leftovers, Nothing, WhatIsLost};
+use super::defective::{OwnTransactionsOnly, WithCommitters, WithWriters};
+use super::leftovers::{Leftovers, Nothing, WhatIsLost, WhatIsNext};
 use super::named_committable::NamedCommittable;
-use super::two_phase_sink::defective::OwnTransactionsOnly;
 use super::{SinkPorts, ports_of};
 use crate::api::sink::{Sink, WriterInitContext};
 use crate::config::LogSinkConfig;
 use crate::defects::{Defect, DefectSet};
-use defective::InitialisingSink;
+use defective::{AbortsWhenClosed, InitialisesRestored, SwallowsErrors};
 use std::marker::PhantomData;
 
 /// The sink; `L` says how its writers pick what to abort.
@@ -75,32 +75,34 @@ pub fn create_ports(config: LogSinkConfig, context: &WriterInitContext, defects:
     pick_leftovers(config, context, defects)
 }
 
-/// Chooses whether lingering transactions are ended at all.
+/// Chooses which lingering transactions are ended.
 fn pick_leftovers(config: LogSinkConfig, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::LingeringTransactionsLeft) {
-        return ports_of(&LogSink::<Nothing>::new(config), context);
+    let altered = [Defect::LingeringTransactionsLeft, Defect::SupersededTransactionsLeft];
+    match defects.first_of(&altered) {
+        Some(Defect::LingeringTransactionsLeft) => ports_of(&LogSink::<Nothing>::new(config), context),
+        Some(_) => ports_of(&LogSink::<WhatIsNext>::new(config), context),
+        None => alter_and_create(LogSink::new(config), context, defects),
     }
-    pick_committer(LogSink::<WhatIsLost>::new(config), context, defects)
 }
 
-/// Chooses what a committer does with a restored producer.
-fn pick_committer(sink: LogSink<WhatIsLost>, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::RestoredProducerInitialised) {
-        return ports_of(&InitialisingSink(sink), context);
+/// Chooses what a writer makes of errors and of its end, what a committer does with a restored producer, and whether a
+/// writer answers for those that are gone.
+fn alter_and_create(sink: LogSink<WhatIsLost>, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
+    let altered = [
+        Defect::RestoredProducerInitialised,
+        Defect::OwnTransactionsOnly,
+        Defect::WriteErrorSwallowed,
+        Defect::CloseAbortsHandedOver,
+    ];
+    match defects.first_of(&altered) {
+        Some(Defect::RestoredProducerInitialised) => {
+            ports_of(&WithCommitters::<_, InitialisesRestored>::new(sink), context)
+        }
+        Some(Defect::OwnTransactionsOnly) => ports_of(&OwnTransactionsOnly(sink), context),
+        Some(Defect::WriteErrorSwallowed) => ports_of(&WithWriters::<_, SwallowsErrors>::new(sink), context),
+        Some(_) => ports_of(&WithWriters::<_, AbortsWhenClosed>::new(sink), context),
+        None => ports_of(&sink, context),
     }
-    stand_in_and_create(sink, context, defects)
-}
-
-/// Chooses whether a writer answers for those that are gone.
-fn stand_in_and_create(
-    sink: LogSink<WhatIsLost>,
-    context: &WriterInitContext,
-    defects: DefectSet,
-) -> SinkPorts {
-    if defects.has(Defect::OwnTransactionsOnly) {
-        return ports_of(&OwnTransactionsOnly(sink), context);
-    }
-    ports_of(&sink, context)
 }
 
 #[cfg(test)]

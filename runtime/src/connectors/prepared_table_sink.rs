@@ -17,13 +17,13 @@ mod writer;
 pub use committer::PreparedTableCommitter;
 pub use writer::PreparedTableWriter;
 
+use super::defective::{DefectiveSink, OwnTransactionsOnly, RepeatedCommitIsError, WithCommitters};
 use super::leftovers::{Leftovers, Nothing, WhatIsLost, WholePrefix};
 use super::named_committable::NamedCommittable;
-use super::two_phase_sink::defective::OwnTransactionsOnly;
 use super::{SinkPorts, ports_of};
 use crate::api::sink::{Sink, WriterInitContext};
 use crate::defects::{Defect, DefectSet};
-use defective::TrustingSink;
+use defective::Trusting;
 
 /// The sink; `L` says how its writers pick what to roll back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,34 +46,28 @@ impl<L: Leftovers> Sink for PreparedTableSink<L> {
 /// The writer and the committer of one subtask, behind bytes.
 #[must_use]
 pub fn create_ports(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::UnknownGidIsCommitted) {
-        return ports_of(&TrustingSink(PreparedTableSink(WhatIsLost)), context);
+    match defects.first_of(&[Defect::PreparedLeftInDoubt, Defect::WholePrefixRolledBack]) {
+        Some(Defect::PreparedLeftInDoubt) => ports_of(&PreparedTableSink(Nothing), context),
+        Some(_) => ports_of(&PreparedTableSink(WholePrefix), context),
+        None => trust_and_create(PreparedTableSink(WhatIsLost), context, defects),
     }
-    pick_leftovers(context, defects)
 }
 
-/// Chooses whether prepared leftovers are ended at all.
-fn pick_leftovers(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::PreparedLeftInDoubt) {
-        return ports_of(&PreparedTableSink(Nothing), context);
+/// Chooses whom writer and committer believe, and whether a writer answers for those that are gone.
+fn trust_and_create(
+    sink: PreparedTableSink<WhatIsLost>,
+    context: &WriterInitContext,
+    defects: DefectSet,
+) -> SinkPorts {
+    let altered = [Defect::UnknownGidIsCommitted, Defect::OwnTransactionsOnly, Defect::RepeatedCommitIsError];
+    match defects.first_of(&altered) {
+        Some(Defect::UnknownGidIsCommitted) => {
+            ports_of(&DefectiveSink::<_, Trusting, Trusting>::new(sink), context)
+        }
+        Some(Defect::OwnTransactionsOnly) => ports_of(&OwnTransactionsOnly(sink), context),
+        Some(_) => ports_of(&WithCommitters::<_, RepeatedCommitIsError>::new(sink), context),
+        None => ports_of(&sink, context),
     }
-    pick_whose(context, defects)
-}
-
-/// Chooses whose.
-fn pick_whose(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::WholePrefixRolledBack) {
-        return ports_of(&PreparedTableSink(WholePrefix), context);
-    }
-    stand_in_and_create(context, defects)
-}
-
-/// Chooses whether a writer answers for those that are gone.
-fn stand_in_and_create(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::OwnTransactionsOnly) {
-        return ports_of(&OwnTransactionsOnly(PreparedTableSink(WhatIsLost)), context);
-    }
-    ports_of(&PreparedTableSink(WhatIsLost), context)
 }
 
 #[cfg(test)]

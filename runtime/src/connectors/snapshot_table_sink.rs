@@ -18,11 +18,14 @@ mod writer;
 pub use committer::SnapshotTableCommitter;
 pub use writer::SnapshotTableWriter;
 
+use super::defective::{CommitterFlaw, WithCommitters};
 use super::named_committable::NamedCommittable;
 use super::{SinkPorts, ports_of};
 use crate::api::sink::{Sink, WriterInitContext};
 use crate::defects::{Defect, DefectSet};
-use defective::{ForgetfulSink, UncheckedSink};
+use defective::{
+    ForgetsLostCommits, HighWaterMark, KeyOfThisLife, LateIsCommitted, LooksOnRetryOnly, Unchecked,
+};
 
 /// The sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,18 +48,27 @@ impl Sink for SnapshotTableSink {
 /// The writer and the committer of one subtask, behind bytes.
 #[must_use]
 pub fn create_ports(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::SnapshotSummaryNotChecked) {
-        return ports_of(&UncheckedSink, context);
+    const ALTERED: [Defect; 6] = [
+        Defect::SnapshotSummaryNotChecked,
+        Defect::LostCommitRetriedAsNew,
+        Defect::DedupeKeyOfThisLife,
+        Defect::HighWaterMarkFilter,
+        Defect::LateCommittableIgnored,
+        Defect::CommittedSoughtOnRetryOnly,
+    ];
+    match defects.first_of(&ALTERED) {
+        Some(Defect::SnapshotSummaryNotChecked) => with_committers::<Unchecked>(context),
+        Some(Defect::LostCommitRetriedAsNew) => with_committers::<ForgetsLostCommits>(context),
+        Some(Defect::DedupeKeyOfThisLife) => with_committers::<KeyOfThisLife>(context),
+        Some(Defect::HighWaterMarkFilter) => with_committers::<HighWaterMark>(context),
+        Some(Defect::LateCommittableIgnored) => with_committers::<LateIsCommitted>(context),
+        Some(_) => with_committers::<LooksOnRetryOnly>(context),
+        None => ports_of(&SnapshotTableSink, context),
     }
-    check_and_create(context, defects)
 }
 
-/// Chooses how far back a repeated commit looks.
-fn check_and_create(context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
-    if defects.has(Defect::LostCommitRetriedAsNew) {
-        return ports_of(&ForgetfulSink, context);
-    }
-    ports_of(&SnapshotTableSink, context)
+fn with_committers<F: CommitterFlaw<SnapshotTableCommitter>>(context: &WriterInitContext) -> SinkPorts {
+    ports_of(&WithCommitters::<_, F>::new(SnapshotTableSink), context)
 }
 
 #[cfg(test)]

@@ -24,13 +24,15 @@ pub use committer::TwoPhaseCommitter;
 pub use scripted::ScriptedCommitter;
 pub use transactional_writer::TransactionalWriter;
 
+use super::defective::{OwnTransactionsOnly, RepeatedCommitIsError, WithCommitters, WithWriters};
 use super::{SinkPorts, ports_of};
 use crate::api::sink::{Sink, WriterInitContext};
 use crate::config::SinkKind;
 use crate::defects::{Defect, DefectSet};
 use crate::ids::TransactionName;
 use defective::{
-    FinalBatchDroppingSink, Forgetful, NotIdempotentSink, OwnTransactionsOnly, TransactionIdsRestart,
+    CommitterNotIdempotent, FinalBatchDropped, Forgetful, LabelsLeftBehind, ReplayUnderNewIdentity,
+    TransactionIdsRestart,
 };
 
 /// The sink whose commits carry the records.
@@ -79,26 +81,18 @@ pub fn create_ports(kind: SinkKind, context: &WriterInitContext, defects: Defect
     }
 }
 
-/// Chooses how transactions are numbered.
+/// Chooses how transactions are numbered, and whose a writer looks after when it opens.
 fn number_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> SinkPorts
 where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
-    if defects.has(Defect::TransactionIdsRestart) {
-        return recover_and_create(TransactionIdsRestart(sink), context, defects);
+    match defects.first_of(&[Defect::TransactionIdsRestart, Defect::OwnTransactionsOnly]) {
+        Some(Defect::TransactionIdsRestart) => {
+            commit_and_create(TransactionIdsRestart(sink), context, defects)
+        }
+        Some(_) => commit_and_create(OwnTransactionsOnly(sink), context, defects),
+        None => commit_and_create(sink, context, defects),
     }
-    recover_and_create(sink, context, defects)
-}
-
-/// Chooses whose transactions a writer looks after when it opens.
-fn recover_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet) -> SinkPorts
-where
-    S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
-{
-    if defects.has(Defect::OwnTransactionsOnly) {
-        return commit_and_create(OwnTransactionsOnly(sink), context, defects);
-    }
-    commit_and_create(sink, context, defects)
 }
 
 /// Chooses the committer.
@@ -106,10 +100,18 @@ fn commit_and_create<S>(sink: S, context: &WriterInitContext, defects: DefectSet
 where
     S: Sink<Committable = TwoPhaseCommittable, Writer: Forgetful, Committer = TwoPhaseCommitter>,
 {
-    if defects.has(Defect::CommitterNotIdempotent) {
-        return write_and_create(NotIdempotentSink(sink), context, defects);
+    let of_committers =
+        [Defect::CommitterNotIdempotent, Defect::ReplayUnderNewIdentity, Defect::RepeatedCommitIsError];
+    match defects.first_of(&of_committers) {
+        Some(Defect::CommitterNotIdempotent) => {
+            ports_of(&WithCommitters::<S, CommitterNotIdempotent>::new(sink), context)
+        }
+        Some(Defect::ReplayUnderNewIdentity) => {
+            ports_of(&WithCommitters::<S, ReplayUnderNewIdentity>::new(sink), context)
+        }
+        Some(_) => ports_of(&WithCommitters::<S, RepeatedCommitIsError>::new(sink), context),
+        None => write_and_create(sink, context, defects),
     }
-    write_and_create(sink, context, defects)
 }
 
 /// Chooses the writer.
@@ -118,10 +120,11 @@ fn write_and_create<S: Sink<Writer: Forgetful>>(
     context: &WriterInitContext,
     defects: DefectSet,
 ) -> SinkPorts {
-    if defects.has(Defect::FinalBatchDropped) {
-        return ports_of(&FinalBatchDroppingSink(sink), context);
+    match defects.first_of(&[Defect::FinalBatchDropped, Defect::LabelsLeftBehind]) {
+        Some(Defect::FinalBatchDropped) => ports_of(&WithWriters::<S, FinalBatchDropped>::new(sink), context),
+        Some(_) => ports_of(&WithWriters::<S, LabelsLeftBehind>::new(sink), context),
+        None => ports_of(&sink, context),
     }
-    ports_of(&sink, context)
 }
 
 /// The name of a writer's first transaction.

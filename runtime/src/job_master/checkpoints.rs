@@ -45,7 +45,12 @@ impl MainThread {
 
     /// No checkpoint begins while a region is down (FACT 94) or an attempt has not registered.
     fn can_checkpoint(&self) -> bool {
-        self.is_job_active() && self.failovers.active.is_empty() && self.graph.is_checkpointable()
+        let is_given_up =
+            self.config.defects.has(Defect::NoCheckpointBesideFinished) && self.graph.has_finished_part();
+        self.is_job_active()
+            && self.failovers.active.is_empty()
+            && self.graph.is_checkpointable()
+            && !is_given_up
     }
 
     /// The identifier is durable: trigger, unless the world has changed; then the identifier is skipped.

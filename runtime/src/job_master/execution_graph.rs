@@ -82,6 +82,11 @@ impl ExecutionGraph {
         self.executions.iter().all(|execution| execution.phase() == Phase::Finished)
     }
 
+    /// Whether any task has finished.
+    pub(super) fn has_finished_part(&self) -> bool {
+        self.executions.iter().any(|execution| execution.phase() == Phase::Finished)
+    }
+
     /// Whether a checkpoint can be triggered: some task has not finished, and all such are running and registered.
     pub(super) fn is_checkpointable(&self) -> bool {
         let mut running = 0;

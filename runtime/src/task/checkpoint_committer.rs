@@ -13,8 +13,8 @@ use super::committable_collector::{
 use super::store_client::StoreClient;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
-use crate::api::sink::{CommitterPort, SinkIo, StoreAnswer};
-use crate::defects::DefectSet;
+use crate::api::sink::{CommittablePayload, CommitterPort, SinkIo, StoreAnswer};
+use crate::defects::{Defect, DefectSet};
 use crate::event::EventKind;
 use crate::ids::{CallId, CheckpointId, SubtaskIndex, TransactionName};
 use crate::records::RecordRanges;
@@ -102,8 +102,8 @@ impl CheckpointCommitter {
     pub(super) fn restore(&mut self, bytes: &[u8]) -> Result<(), TaskError> {
         debug_assert!(self.round.is_none(), "a state is restored before anything is committed");
         let committer = &self.committer;
-        self.collector
-            .merge(CommittableCollector::from_bytes(bytes, |payload| committer.records_held(payload))?);
+        let records_held = |payload: &CommittablePayload| committer.records_held(payload);
+        self.collector.merge(CommittableCollector::from_bytes(bytes, self.defects, records_held)?);
         Ok(())
     }
 
@@ -113,6 +113,12 @@ impl CheckpointCommitter {
 
     pub(super) fn process(&mut self, message: CommittableMessage) -> Result<(), CommittableError> {
         debug_assert!(self.round.is_none(), "the task waits while a commit is under way");
+        let (checkpoint, subtask) = (message.checkpoint(), message.subtask());
+        let is_summary = matches!(message, CommittableMessage::Summary(_));
+        let is_second = is_summary && self.collector.has_announced(checkpoint, subtask);
+        if is_second && self.defects.has(Defect::SecondEndOfInputRejected) {
+            return Err(CommittableError::DuplicateSummary { checkpoint, subtask });
+        }
         self.collector.add_message(message)
     }
 
@@ -122,7 +128,7 @@ impl CheckpointCommitter {
         turn: &mut CommitTurn<'_>,
     ) -> Result<CommitProgress, TaskError> {
         debug_assert!(self.round.is_none(), "one commit at a time: the task waits for it");
-        self.advance(Round { scope, commit: CheckpointCommit::new(self.retries_max) }, turn)
+        self.advance(Round { scope, commit: CheckpointCommit::new(self.retries_max, self.defects) }, turn)
     }
 
     pub(super) fn records_of(&self, call: CallId) -> Option<&RecordRanges> {
@@ -173,7 +179,7 @@ impl CheckpointCommitter {
     /// Goes on until an answer is due or everything is settled.
     fn advance(&mut self, mut round: Round, turn: &mut CommitTurn<'_>) -> Result<CommitProgress, TaskError> {
         debug_assert!(self.round.is_none(), "whoever goes on took the round");
-        while let Some(checkpoint) = self.collector.first_up_to(round.scope.up_to) {
+        while let Some(checkpoint) = due(&mut self.collector, round.scope, self.defects) {
             if round.scope.only_whole && !checkpoint.has_globally_received_all() {
                 break;
             }
@@ -189,7 +195,7 @@ impl CheckpointCommitter {
                     }
                     let settled = checkpoint.checkpoint();
                     self.collector.remove(settled);
-                    round.commit = CheckpointCommit::new(self.retries_max);
+                    round.commit = CheckpointCommit::new(self.retries_max, self.defects);
                 }
             }
         }
@@ -198,7 +204,7 @@ impl CheckpointCommitter {
 
     /// Asks for everything that is pending of the lowest checkpoint, together. A committer may decide without the store.
     fn call(&mut self, scope: CommitScope, again: bool, turn: &mut CommitTurn<'_>) -> Result<(), TaskError> {
-        let checkpoint = self.collector.first_up_to(scope.up_to).expect("the caller looked before");
+        let checkpoint = due(&mut self.collector, scope, self.defects).expect("the caller looked before");
         self.committer.call_begins(&checkpoint.pending_payloads());
         for request in checkpoint.pending_mut() {
             debug_assert!(request.under_way.is_none(), "the answers of one call come before the next");
@@ -226,6 +232,18 @@ impl CheckpointCommitter {
         }
         Ok(())
     }
+}
+
+/// The checkpoint that is committed next: the lowest there is (FACT 67).
+fn due(
+    collector: &mut CommittableCollector,
+    scope: CommitScope,
+    defects: DefectSet,
+) -> Option<&mut CheckpointCommittableManager> {
+    if !scope.recommit && defects.has(Defect::OnlyNoticedCommitted) {
+        return collector.checkpoint_mut(scope.up_to);
+    }
+    collector.first_up_to(scope.up_to)
 }
 
 /// Tells downstream what is committed of a checkpoint: the summary comes first, also when nothing is (FACT 67).

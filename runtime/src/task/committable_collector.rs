@@ -22,8 +22,8 @@ pub use message::{CommittableMessage, CommittableSummary, CommittableWithLineage
 pub use subtask::{CollectedRequest, SubtaskCommittableManager};
 
 use crate::api::sink::{CommittablePayload, SinkStateError, decode_committer_state, encode_committer_state};
-use crate::defects::DefectSet;
-use crate::ids::{CallId, CheckpointId};
+use crate::defects::{Defect, DefectSet};
+use crate::ids::{CallId, CheckpointId, SubtaskIndex};
 use crate::records::RecordRanges;
 
 /// All checkpoints that are not committed yet, ascending: Flink's `CommittableCollector`.
@@ -41,11 +41,17 @@ impl CommittableCollector {
     /// When the bytes, or a committable in them, cannot be read.
     pub fn from_bytes(
         bytes: &[u8],
+        defects: DefectSet,
         mut records: impl FnMut(&CommittablePayload) -> Result<RecordRanges, SinkStateError>,
     ) -> Result<Self, SinkStateError> {
         let mut collector = Self::default();
         for held in decode_committer_state(bytes)? {
-            collector.merge_checkpoint(CheckpointCommittableManager::from_held(held, &mut records)?);
+            let entry = CheckpointCommittableManager::from_held(held, defects, &mut records)?;
+            if collector.position(entry.checkpoint()).is_ok() && defects.has(Defect::OneEntryPerCheckpoint) {
+                let cause = format!("it has two entries for {}", entry.checkpoint());
+                return Err(SinkStateError::Malformed { what: "committer state", cause });
+            }
+            collector.merge_checkpoint(entry);
         }
         Ok(collector)
     }
@@ -136,22 +142,30 @@ impl CommittableCollector {
         self.checkpoints.iter().all(CheckpointCommittableManager::is_finished)
     }
 
-    /// The request that waits for this call.
+    /// The request that waits for this call. Only one checkpoint is ever under way (FACT 67).
     pub fn awaiting_mut(&mut self, call: CallId) -> Option<&mut CollectedRequest> {
-        // Only the lowest checkpoint is ever under way (FACT 67).
-        self.checkpoints.first_mut()?.requests_mut().find(|request| request.under_way == Some(call))
+        let mut requests = self.checkpoints.iter_mut().flat_map(CheckpointCommittableManager::requests_mut);
+        requests.find(|request| request.under_way == Some(call))
     }
 
     /// The same, to be looked at.
     #[must_use]
     pub fn awaiting(&self, call: CallId) -> Option<&CollectedRequest> {
-        self.checkpoints.first()?.requests().find(|request| request.under_way == Some(call))
+        let mut requests = self.checkpoints.iter().flat_map(CheckpointCommittableManager::requests);
+        requests.find(|request| request.under_way == Some(call))
     }
 
     /// All checkpoints in order.
     #[must_use]
     pub fn checkpoints(&self) -> &[CheckpointCommittableManager] {
         &self.checkpoints
+    }
+
+    /// Whether this subtask has announced for the checkpoint.
+    #[must_use]
+    pub fn has_announced(&self, checkpoint: CheckpointId, subtask: SubtaskIndex) -> bool {
+        let announced = self.checkpoint(checkpoint).map_or(&[][..], CheckpointCommittableManager::subtasks);
+        announced.iter().any(|known| known.subtask() == subtask)
     }
 
     /// Every request that is neither committed nor given up.

@@ -3,6 +3,7 @@
 use super::Task;
 use super::chain::{Head, Tail};
 use super::checkpoint_committer::{CommitProgress, CommitTurn};
+use super::committable_collector::END_OF_INPUT;
 use super::status::TaskStatus;
 use super::task_error::TaskError;
 use crate::actor::Outbox;
@@ -35,8 +36,19 @@ impl Task {
             return Ok(());
         }
         // An older notice that comes late finds everything up to the newest known one (FACT 65).
-        let up_to = self.progress.last_completed.expect("it was set just now");
-        self.commit(Some(up_to), Some(up_to), outbox)
+        let noticed = self.progress.last_completed.expect("it was set just now");
+        self.commit(Some(self.commits_up_to(noticed)), Some(noticed), outbox)
+    }
+
+    /// Up to where a completed checkpoint lets the committer commit. A number that stands for the end of the input is above
+    /// every checkpoint's, and needs a rule of its own: whether any checkpoint will do, or only one that began behind it.
+    fn commits_up_to(&self, noticed: CheckpointId) -> CheckpointId {
+        let with_magic_id = [Defect::EndOfInputMagicId, Defect::SecondEndOfInputRejected];
+        match self.descriptor.defects.first_of(&with_magic_id) {
+            Some(Defect::EndOfInputMagicId) if self.input_ended => END_OF_INPUT,
+            Some(Defect::SecondEndOfInputRejected) if self.covers_end(noticed) => END_OF_INPUT,
+            _ => noticed,
+        }
     }
 
     /// Commits everything up to a checkpoint, or what is left at the end of the input; `noticed` is the checkpoint that is
@@ -97,12 +109,22 @@ impl Task {
 
     pub(super) fn set_writer_timer(&self, outbox: &mut Outbox) {
         let Some(writer) = &self.tail.writer else { return };
-        let is_restored = self.progress.restored().is_some();
-        if is_restored && self.descriptor.defects.has(Defect::BucketChecksEndAtRestart) {
+        if self.never_wakes_writer() {
             return;
         }
         if let Some(after_ms) = writer.wake_after_ms() {
             outbox.set_timer(Timer::WriterWake, after_ms * 1_000_000);
+        }
+    }
+
+    /// Whether the timer was forgotten where this task began.
+    fn never_wakes_writer(&self) -> bool {
+        let is_restored = self.progress.restored().is_some();
+        let forgets = [Defect::BucketChecksEndAtRestart, Defect::NoBucketChecksOnFreshStart];
+        match self.descriptor.defects.first_of(&forgets) {
+            Some(Defect::BucketChecksEndAtRestart) => is_restored,
+            Some(_) => !is_restored,
+            None => false,
         }
     }
 

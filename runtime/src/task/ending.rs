@@ -17,6 +17,7 @@ use super::task_error::TaskError;
 use crate::actor::Outbox;
 use crate::defects::Defect;
 use crate::event::EventKind;
+use crate::ids::CheckpointId;
 use crate::message::{ChannelElement, ExecutionState, JobManagerMessage, Stream};
 
 impl Task {
@@ -62,9 +63,10 @@ impl Task {
     /// Ends the thread well, when nothing is left to wait for.
     pub(super) fn finish_if_due(&mut self, outbox: &mut Outbox) {
         debug_assert_eq!(self.status, TaskStatus::Running);
-        let waits_for_checkpoint = self.descriptor.checkpointing && self.descriptor.final_checkpoint;
-        let covered =
-            self.progress.first_after_end.is_some_and(|first| self.progress.last_completed >= Some(first));
+        let is_awaited = !self.descriptor.defects.has(Defect::FinalCheckpointNotAwaited);
+        let waits_for_checkpoint =
+            self.descriptor.checkpointing && self.descriptor.final_checkpoint && is_awaited;
+        let covered = self.progress.last_completed.is_some_and(|completed| self.covers_end(completed));
         let is_done = match self.progress.stop {
             Some(savepoint) => self.progress.last_completed >= Some(savepoint),
             None => self.input_ended && (covered || !waits_for_checkpoint),
@@ -75,6 +77,11 @@ impl Task {
             self.tell_state(ExecutionState::Finished, outbox);
             self.end(ExecutionState::Finished, None, outbox);
         }
+    }
+
+    /// Whether this checkpoint began after the end of the input.
+    pub(super) fn covers_end(&self, checkpoint: CheckpointId) -> bool {
+        self.progress.first_after_end.is_some_and(|first| checkpoint >= first)
     }
 
     /// Splits that arrived and were not looked at yet: whoever sent them takes them for delivered. When they are looked at,

@@ -44,6 +44,8 @@ pub struct SinkWriterOperator {
     parallelism: u32,
     /// The last checkpoint with a `prepare_commit`, or the restored one.
     last_known: Option<CheckpointId>,
+    /// A number under which everything goes that comes at the end of the input. Only a defective task has one.
+    magic_id: Option<CheckpointId>,
     input_ended: bool,
     under_way: Option<(CallId, StoreRequest)>,
     /// What the last `prepare_commit` gave, and for which checkpoint, until its requests are settled.
@@ -66,10 +68,17 @@ impl SinkWriterOperator {
             subtask,
             parallelism,
             last_known: restored,
+            magic_id: None,
             input_ended: false,
             under_way: None,
             prepared: None,
         }
+    }
+
+    /// The same, and what comes at the end of the input goes under this number, however often that end comes.
+    #[must_use]
+    pub fn ending_under(self, magic_id: Option<CheckpointId>) -> Self {
+        Self { magic_id, ..self }
     }
 
     /// The transaction that the next record goes into.
@@ -167,7 +176,8 @@ impl SinkWriterOperator {
     /// lie below the checkpoint that commits it in the end, never above (FACTS 60, 61).
     pub fn end_input(&mut self, store: &mut StoreClient, outbox: &mut Outbox) {
         self.input_ended = true;
-        self.flush_and_prepare(self.last_known.unwrap_or_default().next(), store, outbox);
+        let next = self.last_known.unwrap_or_default().next();
+        self.flush_and_prepare(self.magic_id.unwrap_or(next), store, outbox);
     }
 
     fn flush_and_prepare(&mut self, checkpoint: CheckpointId, store: &mut StoreClient, outbox: &mut Outbox) {

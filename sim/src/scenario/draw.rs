@@ -321,13 +321,16 @@ fn draw_restart<C: Choices>(drawer: &mut Drawer<C>) -> RestartConfig {
 fn draw_resubmission<C: Choices>(drawer: &mut Drawer<C>, job: &JobConfig) -> Option<Resubmission> {
     // With committers of their own more often, soon and with fewer: what those hold must be dealt out anew.
     let are_apart = job.vertices.iter().any(|vertex| vertex.topology.committers.is_some());
-    let resubmits = drawer.percent(Property::Resubmission, if are_apart { 45 } else { 20 });
+    // Table formats too, mostly from an older checkpoint: numbers come twice then, over which they may stumble.
+    let is_table_format = matches!(job.sink, SinkKind::SnapshotTable);
+    let resubmits =
+        drawer.percent(Property::Resubmission, if are_apart || is_table_format { 45 } else { 20 });
     let after_checkpoints = drawer.within(Property::ResubmissionAfter, 1, 4) as u32;
     let parallelism = drawer.within(Property::ResubmissionParallelism, 1, 3) as u32;
     let parallelism = if are_apart { 1 + parallelism / 3 } else { parallelism };
     let delay_ms = drawer.below(Property::ResubmissionDelay, 121);
     let delay_ns = if are_apart { delay_ms * delay_ms / 120 } else { delay_ms } * NANOS_PER_MILLI;
-    let older = drawer.percent(Property::ResubmissionOlder, 15);
+    let older = drawer.percent(Property::ResubmissionOlder, if is_table_format { 60 } else { 15 });
     // Of files that a later checkpoint made visible an older one goes on with what was hidden then.
     let older_by = u32::from(older && !matches!(job.sink, SinkKind::Files(_)));
     let endings = [Ending::Cancel, Ending::Stop, Ending::Drain, Ending::Cancel];

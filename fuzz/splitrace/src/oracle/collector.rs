@@ -7,7 +7,7 @@ use super::committables::{
 use super::{Answer, Component, Operation, OperationError, Stored};
 use serde::Serialize;
 use splitrace_runtime::api::sink::CommitRequest;
-use splitrace_runtime::defects::Profile;
+use splitrace_runtime::defects::{DefectSet, Profile};
 use splitrace_runtime::ids::CheckpointId;
 use splitrace_runtime::records::RecordRanges;
 use splitrace_runtime::task::{
@@ -47,7 +47,13 @@ impl CollectorComponent {
         let managers = collector.checkpoints_up_to(up_to).iter();
         let checkpoints: Vec<CheckpointId> = managers.map(CheckpointCommittableManager::checkpoint).collect();
         for checkpoint in checkpoints {
-            commit_one(collector, checkpoint, CheckpointCommit::new(retries), &mut script, answer)?;
+            commit_one(
+                collector,
+                checkpoint,
+                CheckpointCommit::new(retries, DefectSet::NONE),
+                &mut script,
+                answer,
+            )?;
             if removes {
                 collector.remove(checkpoint);
             }
@@ -76,7 +82,8 @@ impl CollectorComponent {
             "deserialize" => {
                 let blob = operation.text("blob")?;
                 let bytes = stored_element(blob, stored)?;
-                let read = CommittableCollector::from_bytes(bytes, |_| Ok(RecordRanges::new()));
+                let read =
+                    CommittableCollector::from_bytes(bytes, DefectSet::NONE, |_| Ok(RecordRanges::new()));
                 *self.named(name) = read.map_err(|error| OperationError::Malformed(error.to_string()))?;
             }
             _ => return Err(operation.unknown()),

@@ -32,6 +32,9 @@ use std::collections::BTreeMap;
 /// The version of an element of the writer's state.
 const STATE_VERSION: u32 = 1;
 
+/// How large the blocks are of a writer that forgets the tail behind them.
+const BLOCK_BYTES: u64 = 64;
+
 /// The file sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileSink {
@@ -137,6 +140,12 @@ impl FileSinkWriter {
     }
 }
 
+/// How much of a file of an earlier life is there. A writer that sends whole blocks keeps what is behind the last of them
+/// beside the file, and has to read that, too.
+const fn length_restored(length: u64, defects: DefectSet) -> u64 {
+    if defects.has(Defect::TailNotReadBack) { length - length % BLOCK_BYTES } else { length }
+}
+
 /// What becomes of the file in progress of an earlier life.
 const fn recovery_of(defects: DefectSet) -> Recovery {
     if defects.has(Defect::FileResumedInPlace) { Recovery::ResumeInPlace } else { Recovery::Seal }
@@ -153,9 +162,10 @@ impl SinkWriter for FileSinkWriter {
             if version != STATE_VERSION {
                 return Err(SinkStateError::UnknownVersion { what, version });
             }
-            let bucket: BucketState = postcard::from_bytes(&bytes)
+            let mut bucket: BucketState = postcard::from_bytes(&bytes)
                 .map_err(|error| SinkStateError::Malformed { what, cause: error.to_string() })?;
-            if let Some(file) = &bucket.in_progress {
+            if let Some(file) = &mut bucket.in_progress {
+                file.length = length_restored(file.length, self.defects);
                 let content = FileContent { transaction, records };
                 self.contents.insert(file.hidden.clone(), content);
                 self.life.keep(&[transaction]);

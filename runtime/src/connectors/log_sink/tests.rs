@@ -1,7 +1,7 @@
 //! What the writer and the committers make of answers.
 
 use super::*;
-use crate::api::log_io::{LogAnswer, LogOperation, ProducerIdAndEpoch};
+use crate::api::log_io::{LogAnswer, LogOperation, ProducerIdAndEpoch, TransactionResult};
 use crate::api::sink::{
     CommitRequest, CommitSignal, Committer, CommittingSinkWriter, SinkIo, SinkWriter, StoreAnswer,
     WriterVerdict,
@@ -176,10 +176,38 @@ fn whatever_was_aborted_is_lost_for_a_known_reason_and_what_is_in_doubt_is_asked
 
 #[test]
 fn the_defective_one_takes_the_producer_over_and_commits_nothing() {
-    let sink = InitialisingSink(LogSink::new(LogSinkConfig::DEFAULT));
+    let right = LogSink::<WhatIsLost>::new(LogSinkConfig::DEFAULT);
+    let sink = WithCommitters::<_, InitialisesRestored>::new(right);
     let asked = signalled(sink.create_committer(&context(1, Some(3))), producer());
     let Err(LogOperation::EndTransaction { producer, .. }) = asked else { panic!("a commit: {asked:?}") };
     assert_eq!(producer, PRODUCER);
     let first = sink.create_committer(&context(0, None));
     assert_eq!(signalled(first, StoreAnswer::Done { before: false }), Ok(CommitSignal::Committed));
+}
+
+#[test]
+fn the_defective_writers_lose_an_append_and_abort_what_they_handed_over() {
+    let right = LogSink::<WhatIsLost>::new(LogSinkConfig::DEFAULT);
+    let mut swallowing = WithWriters::<_, SwallowsErrors>::new(right).create_writer(&context(0, None));
+    let append = LogOperation::Append {
+        id: name(1, 0),
+        producer: PRODUCER,
+        partition: 0,
+        sequence: 0,
+        records: vec![record(0, 0)],
+    };
+    let failed = StoreAnswer::Log(LogAnswer::OutOfOrderSequence);
+    let verdict = swallowing.answered(&StoreRequest::Log(append), failed, &mut SinkIo::default());
+    assert_eq!(verdict, WriterVerdict::Settled);
+
+    let mut closing = WithWriters::<_, AbortsWhenClosed>::new(right).create_writer(&context(0, None));
+    let mut io = SinkIo::default();
+    closing.answered(&StoreRequest::Log(initialise(name(1, 0))), producer(), &mut io);
+    closing.write(record(0, 0), &mut io);
+    closing.flush(true, &mut io);
+    let prepared = closing.prepare_commit(&mut io);
+    assert_eq!(prepared.len(), 1);
+    let result = TransactionResult::Abort;
+    let abort = LogOperation::EndTransaction { id: name(1, 0), producer: PRODUCER, result };
+    assert_eq!(asked(&mut io).last(), Some(&abort));
 }

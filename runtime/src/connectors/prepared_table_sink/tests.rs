@@ -1,6 +1,6 @@
 //! What the writer and the committer make of answers.
 
-use super::defective::TrustingSink;
+use super::defective::Trusting;
 use super::*;
 use crate::api::sink::{
     CommitRequest, CommitSignal, Committer, CommittingSinkWriter, SinkIo, SinkWriter, StoreAnswer,
@@ -143,9 +143,10 @@ fn an_unknown_name_is_committed_only_if_its_proof_is_there() {
 
 #[test]
 fn the_defective_one_believes() {
-    let mut committer = TrustingSink(PreparedTableSink(WhatIsLost)).create_committer(&context(0));
+    let sink = DefectiveSink::<_, Trusting, Trusting>::new(PreparedTableSink(WhatIsLost));
+    let mut committer = sink.create_committer(&context(0));
     assert_eq!(committing(&mut committer)[2], CommitSignal::AlreadyCommitted);
-    let mut writer = TrustingSink(PreparedTableSink(WhatIsLost)).create_writer(&context(0));
+    let mut writer = sink.create_writer(&context(0));
     let prepare = StoreRequest::Table(TableOperation::Prepare { session: 0 });
     let verdict = writer.answered(&prepare, StoreAnswer::Unknown, &mut SinkIo::default());
     assert_eq!(verdict, WriterVerdict::Settled);

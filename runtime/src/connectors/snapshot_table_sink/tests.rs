@@ -14,7 +14,7 @@ fn file() -> TransactionName {
 fn context() -> WriterInitContext {
     WriterInitContext {
         subtask: SubtaskId::default(),
-        fence: Fence::default(),
+        fence: Fence { attempt: AttemptNumber(1), ..Fence::default() },
         parallelism: 1,
         restored: None,
         write_buffer_records: 2,
@@ -68,8 +68,32 @@ fn a_file_that_a_summary_names_is_committed_before_and_the_defective_one_adds_it
         dialogue(SnapshotTableCommitter, &answers)[1],
         format!("{:?}", CommitSignal::AlreadyCommitted)
     );
-    let careless = dialogue(UncheckedSink.create_committer(&context()), &answers);
+    let careless = dialogue(committer_with::<Unchecked>(), &answers);
     assert_eq!(careless[1], format!("add {} to snapshot 6", file()));
+}
+
+fn committer_with<F: CommitterFlaw<SnapshotTableCommitter>>() -> impl Committer<Committable = NamedCommittable>
+{
+    WithCommitters::<_, F>::new(SnapshotTableSink).create_committer(&context())
+}
+
+#[test]
+fn each_defective_look_takes_too_much_or_too_little_for_committed() {
+    let renumbered = |number| TransactionName { number: CheckpointId(number), ..file() };
+    let other_writer = |number| {
+        let writer = SubtaskId { subtask: SubtaskIndex(7), ..file().writer };
+        TransactionName { writer, ..renumbered(number) }
+    };
+    let newer = file().number.0 + 1;
+    let committed = format!("{:?}", CommitSignal::AlreadyCommitted);
+    let added = format!("add {} to snapshot 6", file());
+    let say = |name| vec![loaded(6, &[name])];
+    assert_eq!(dialogue(SnapshotTableCommitter, &say(renumbered(newer)))[1], added);
+    assert_eq!(dialogue(committer_with::<HighWaterMark>(), &say(renumbered(newer)))[1], committed);
+    assert_eq!(dialogue(committer_with::<HighWaterMark>(), &say(other_writer(newer)))[1], added);
+    assert_eq!(dialogue(committer_with::<LateIsCommitted>(), &say(other_writer(newer)))[1], committed);
+    assert_eq!(dialogue(committer_with::<LooksOnRetryOnly>(), &say(file()))[1], added);
+    assert_eq!(dialogue(committer_with::<KeyOfThisLife>(), &say(file()))[1], added);
 }
 
 #[test]
@@ -79,7 +103,7 @@ fn a_commit_without_an_answer_is_looked_for_where_it_may_be() {
     assert_eq!(dialogue(SnapshotTableCommitter, &answers)[2], retry);
     let committable = NamedCommittable { transaction: file(), records: Default::default(), token: 4 };
     let mut request = CommitRequest::new(committable, 0);
-    let mut committer = ForgetfulSink.create_committer(&context());
+    let mut committer = committer_with::<ForgetsLostCommits>();
     committer.answered(&mut request, StoreAnswer::Unknown, &mut SinkIo::default());
     assert_eq!(request.committable().token, u64::MAX, "it will not look behind what is current");
 }

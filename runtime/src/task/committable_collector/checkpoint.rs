@@ -6,7 +6,7 @@ use super::subtask::{CollectedRequest, SubtaskCommittableManager};
 use crate::api::sink::{
     CommitRequestState, CommittablePayload, HeldCheckpoint, PreparedCommittable, SinkStateError,
 };
-use crate::defects::DefectSet;
+use crate::defects::{Defect, DefectSet};
 use crate::ids::{CheckpointId, SubtaskIndex};
 use crate::records::RecordRanges;
 
@@ -147,9 +147,12 @@ impl CheckpointCommittableManager {
 
     pub(super) fn from_held(
         held: HeldCheckpoint<'_>,
+        defects: DefectSet,
         records: &mut impl FnMut(&CommittablePayload) -> Result<RecordRanges, SinkStateError>,
     ) -> Result<Self, SinkStateError> {
-        let HeldCheckpoint { checkpoint, number_of_subtasks, subtasks } = held;
+        let HeldCheckpoint { number_of_subtasks, subtasks, .. } = held;
+        let is_lost = defects.has(Defect::RestoredCheckpointLost);
+        let checkpoint = if is_lost { END_OF_INPUT } else { held.checkpoint };
         let mut manager = Self { checkpoint, number_of_subtasks, subtasks: Vec::new() };
         for subtask in subtasks {
             manager.merge_subtask(SubtaskCommittableManager::from_held(subtask, records)?);

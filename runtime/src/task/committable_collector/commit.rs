@@ -9,7 +9,9 @@
 //! calls, not that of a request's retry signals (FACT 71), and nothing of it is kept over a restart.
 
 use super::checkpoint::CheckpointCommittableManager;
+use super::subtask::CollectedRequest;
 use crate::api::sink::CommitRequestState;
+use crate::defects::{Defect, DefectSet};
 use crate::task::task_error::TaskError;
 
 /// What a commit needs next.
@@ -32,13 +34,14 @@ pub struct CheckpointCommit {
     retries_max: u32,
     /// How often the committer was called in this commit.
     calls: u32,
+    defects: DefectSet,
 }
 
 impl CheckpointCommit {
     /// A commit that has not begun, with so many retries.
     #[must_use]
-    pub const fn new(retries_max: u32) -> Self {
-        Self { retries_max, calls: 0 }
+    pub const fn new(retries_max: u32, defects: DefectSet) -> Self {
+        Self { retries_max, calls: 0, defects }
     }
 
     /// Takes the commit as far as it goes without an answer. After [`CommitStep::Call`] the caller calls the committer with
@@ -53,6 +56,7 @@ impl CheckpointCommit {
             return Ok(CommitStep::Wait);
         } else {
             settle_without_signal(manager);
+            skip_rest(manager, self.defects);
         }
         let unfinished = manager.pending_mut().count();
         if unfinished == 0 {
@@ -67,6 +71,15 @@ impl CheckpointCommit {
         manager.pending_mut().for_each(|request| request.state = CommitRequestState::Received);
         debug_assert!(self.calls <= self.retries_max + 1, "R retries are R + 1 calls");
         Ok(CommitStep::Call { again })
+    }
+}
+
+/// What is to be asked for again is not, once anything of the checkpoint is found committed. Only a defective committer
+/// does it.
+fn skip_rest(manager: &mut CheckpointCommittableManager, defects: DefectSet) {
+    let is_committed = |request: &CollectedRequest| request.state == CommitRequestState::Committed;
+    if defects.has(Defect::RecommitEndsAtFirstDone) && manager.requests().any(is_committed) {
+        manager.pending_mut().for_each(|request| request.state = CommitRequestState::Committed);
     }
 }
 

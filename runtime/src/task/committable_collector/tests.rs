@@ -52,7 +52,7 @@ fn states(collector: &CommittableCollector) -> Vec<CommitRequestState> {
 }
 
 fn read(bytes: &[u8]) -> CommittableCollector {
-    CommittableCollector::from_bytes(bytes, |_| Ok(RecordRanges::new())).unwrap()
+    CommittableCollector::from_bytes(bytes, DefectSet::NONE, |_| Ok(RecordRanges::new())).unwrap()
 }
 
 #[test]
@@ -83,17 +83,17 @@ fn a_second_summary_of_the_end_of_input_is_added() {
 #[test]
 fn fact_68_an_incomplete_batch_is_not_committed_and_a_missing_summary_is_not_missed() {
     let mut incomplete = collector([summary(0, 1, 2), committable(0, 1, 7)]);
-    let error = CheckpointCommit::new(1).advance(first(&mut incomplete)).unwrap_err();
+    let error = CheckpointCommit::new(1, DefectSet::NONE).advance(first(&mut incomplete)).unwrap_err();
     assert!(matches!(error, TaskError::Committables(CommittableError::IncompleteBatch { received: 1, .. })));
     let mut lonely = collector([summary(0, 1, 1), committable(0, 1, 7)]);
-    let step = CheckpointCommit::new(1).advance(first(&mut lonely));
+    let step = CheckpointCommit::new(1, DefectSet::NONE).advance(first(&mut lonely));
     assert_eq!(step, Ok(CommitStep::Call { again: false }));
 }
 
 #[test]
 fn fact_69_only_the_unfinished_are_asked_again_and_r_retries_are_r_plus_1_calls() {
     let mut collector = collector([summary(0, 1, 2), committable(0, 1, 0), committable(0, 1, 1)]);
-    let mut commit = CheckpointCommit::new(2);
+    let mut commit = CheckpointCommit::new(2, DefectSet::NONE);
     for call_number in 0..3 {
         let manager = first(&mut collector);
         assert_eq!(commit.advance(manager), Ok(CommitStep::Call { again: call_number > 0 }));
@@ -104,13 +104,16 @@ fn fact_69_only_the_unfinished_are_asked_again_and_r_retries_are_r_plus_1_calls(
     assert!(matches!(error, TaskError::RetriesExhausted { count: 1, retries: 2, .. }));
     assert_eq!(states(&collector), [CommitRequestState::Retry, CommitRequestState::Committed]);
     let manager = first(&mut collector);
-    assert_eq!(CheckpointCommit::new(0).advance(manager), Ok(CommitStep::Call { again: false }));
+    assert_eq!(
+        CheckpointCommit::new(0, DefectSet::NONE).advance(manager),
+        Ok(CommitStep::Call { again: false })
+    );
 }
 
 #[test]
 fn a_call_ends_only_when_everything_is_answered() {
     let mut collector = collector([summary(0, 1, 1), committable(0, 1, 0)]);
-    let mut commit = CheckpointCommit::new(0);
+    let mut commit = CheckpointCommit::new(0, DefectSet::NONE);
     commit.advance(first(&mut collector)).unwrap();
     first(&mut collector).pending_mut().for_each(|request| request.under_way = Some(CallId(4)));
     assert_eq!(commit.advance(first(&mut collector)), Ok(CommitStep::Wait));
@@ -123,7 +126,7 @@ fn a_call_ends_only_when_everything_is_answered() {
 #[test]
 fn fact_73_what_is_given_up_is_finished_and_not_told() {
     let mut collector = collector([summary(0, 1, 2), committable(0, 1, 0), committable(0, 1, 1)]);
-    let mut commit = CheckpointCommit::new(0);
+    let mut commit = CheckpointCommit::new(0, DefectSet::NONE);
     commit.advance(first(&mut collector)).unwrap();
     let known = || CommitSignal::FailedWithKnownReason(String::new());
     call(first(&mut collector), |name| if name == 0 { known() } else { CommitSignal::AlreadyCommitted });
@@ -133,10 +136,44 @@ fn fact_73_what_is_given_up_is_finished_and_not_told() {
 }
 
 #[test]
+fn a_defective_restore_loses_the_checkpoint_or_refuses_a_second_entry() {
+    let bytes = collector([summary(0, 1, 1), committable(0, 1, 7)]).to_bytes(DefectSet::NONE);
+    let restored = |bytes: &[u8], defect| {
+        let defects = DefectSet::NONE.with(defect);
+        CommittableCollector::from_bytes(bytes, defects, |_| Ok(RecordRanges::new()))
+    };
+    let mut lost = restored(&bytes, Defect::RestoredCheckpointLost).unwrap();
+    assert_eq!(first(&mut lost).checkpoint(), END_OF_INPUT);
+    let held = || decode_committer_state(&bytes).unwrap();
+    let of_two = encode_committer_state(held().into_iter().chain(held()));
+    assert_eq!(read(&of_two).pending().count(), 2);
+    assert!(restored(&of_two, Defect::OneEntryPerCheckpoint).is_err());
+    assert!(restored(&bytes, Defect::OneEntryPerCheckpoint).is_ok());
+}
+
+#[test]
+fn a_defective_commit_ends_at_the_first_that_is_found_committed() {
+    for (defects, expected) in [
+        (DefectSet::NONE, CommitStep::Call { again: true }),
+        (DefectSet::NONE.with(Defect::RecommitEndsAtFirstDone), CommitStep::Done),
+    ] {
+        let mut collector = collector([summary(0, 1, 2), committable(0, 1, 0), committable(0, 1, 1)]);
+        let mut commit = CheckpointCommit::new(1, defects);
+        commit.advance(first(&mut collector)).unwrap();
+        let (before, later) = (CommitSignal::AlreadyCommitted, CommitSignal::RetryLater);
+        call(first(&mut collector), |name| if name == 0 { before.clone() } else { later.clone() });
+        assert_eq!(commit.advance(first(&mut collector)), Ok(expected));
+    }
+}
+
+#[test]
 fn fact_77_flink_forgets_what_was_announced() {
     let incomplete = collector([summary(0, 1, 2), committable(0, 1, 7)]);
-    let is_begun =
-        |defects| CheckpointCommit::new(0).advance(first(&mut read(&incomplete.to_bytes(defects)))).is_ok();
+    let is_begun = |defects| {
+        CheckpointCommit::new(0, DefectSet::NONE)
+            .advance(first(&mut read(&incomplete.to_bytes(defects))))
+            .is_ok()
+    };
     assert!(!is_begun(DefectSet::NONE));
     assert!(is_begun(DefectSet::NONE.with(Defect::AnnouncedNumberNotStored)));
 }

@@ -64,6 +64,42 @@ fn the_final_batch_is_dropped() {
 }
 
 #[test]
+fn a_replay_has_a_new_identity() {
+    let mut bench = Bench::with_defect(descriptor(SinkKind::Append), Defect::ReplayUnderNewIdentity, 4);
+    bench.read(1);
+    bench.trigger(1);
+    let mut next = restored(SinkKind::Append, 1, bench.snapshot());
+    bench.complete(1);
+    assert_eq!(bench.lines_of(&["append"]), ["append-if-absent s0-chk1 1"]);
+    next.defects = DefectSet::NONE.with(Defect::ReplayUnderNewIdentity);
+    let mut next = Bench::created(next);
+    next.run();
+    let lines = next.lines_of(&["append"]);
+    assert!(lines.len() == 1 && lines[0].starts_with("append-if-absent s0-chk1-"), "{lines:?}");
+}
+
+#[test]
+fn a_notice_commits_its_own_checkpoint_only() {
+    let mut bench = Bench::with_defect(descriptor(SinkKind::Append), Defect::OnlyNoticedCommitted, 4);
+    for checkpoint in 1..=2 {
+        bench.read(1);
+        bench.trigger(checkpoint);
+    }
+    bench.complete(2);
+    assert_eq!(bench.lines_of(&["append"]), ["append-if-absent s0-chk2 1"]);
+}
+
+#[test]
+fn an_end_with_a_magic_id_is_committed_by_any_checkpoint() {
+    let mut bench = Bench::with_defect(descriptor(SinkKind::Append), Defect::EndOfInputMagicId, 1);
+    bench.trigger(1);
+    bench.read(1);
+    bench.end_input();
+    bench.complete(1);
+    assert_eq!(bench.lines_of(&["append"]), ["append-if-absent s0-chk2 1"]);
+}
+
+#[test]
 fn a_shutdown_commits_without_a_checkpoint() {
     let mut bench = Bench::with_defect(descriptor(SinkKind::Append), Defect::BadShutdownCommit, 1);
     bench.read(1);
