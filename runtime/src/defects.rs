@@ -324,7 +324,7 @@ registry! {
         ["C5"], "FLINK-27910 (FIL-03)", Historical;
     TailNotReadBack = "tail-not-read-back",
         "a restored writer takes its file for as long as the whole blocks of it",
-        ["C2", "R1"], "FLINK-39778 (FIL-06)", Historical;
+        ["C2", "R1", "K2"], "FLINK-39778 (FIL-06)", Historical;
     DedupeKeyOfThisLife = "dedupe-key-of-this-life",
         "a committer looks for what it commits under a name with its own life in it, which a restart changes",
         ["C1"], "Iceberg issue 16008 (TAB-01)", Historical;

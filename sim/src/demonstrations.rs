@@ -9,6 +9,7 @@
 //! change of the world makes them stale.
 
 mod coordination;
+mod historical_sinks;
 mod reading;
 mod sinks;
 mod tasks;
@@ -35,7 +36,7 @@ impl Demonstration {
     /// Every demonstration.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [coordination::ALL, reading::ALL, tasks::ALL, sinks::ALL].concat()
+        [coordination::ALL, reading::ALL, tasks::ALL, sinks::ALL, historical_sinks::ALL].concat()
     }
 
     /// How this defect is demonstrated.
