@@ -13,7 +13,8 @@ time="${2:-2h}"
 out="${3:-target/nightly}"
 
 step "build" cargo build --profile sim
-step "fixed seeds 0..20000" cargo run --profile sim -- campaign --seeds 0..20000 --out "$out/fixed"
+step "fixed seeds 0..20000" cargo run --profile sim -- \
+    campaign --seeds 0..20000 --require-probes --out "$out/fixed"
 step "new seeds from $first_seed for $time" \
     cargo run --profile sim -- campaign --time "$time" --first-seed "$first_seed" --out "$out/new"
 # One defect per call: with two, one could hide the other.

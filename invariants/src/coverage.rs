@@ -122,6 +122,7 @@ impl Coverage {
             faults: above_zero(FaultKind::ALL, self.faults),
             failovers: counted(Kind::FailoverStarted) + counted(Kind::LeaderGranted).saturating_sub(1),
             second_failures_in_recovery: self.recovery.second_failures(),
+            third_failures_in_recovery: self.recovery.third_failures(),
             job_manager_losses: self.job_manager_losses,
             leader_terms_ended: counted(Kind::LeaderTermEnded),
             checkpoints_completed: counted(Kind::CheckpointCompleted),
@@ -180,6 +181,9 @@ pub struct Exercised {
     pub failovers: u64,
     /// Failures and crashes that came while an earlier one was not recovered from.
     pub second_failures_in_recovery: u64,
+    /// Those of them that were at least the third of their recovery.
+    #[serde(default)]
+    pub third_failures_in_recovery: u64,
     /// How many job managers died.
     pub job_manager_losses: u64,
     /// How many leaders gave up.
@@ -205,6 +209,7 @@ impl Exercised {
         merge_counts(&mut self.faults, &other.faults);
         self.failovers += other.failovers;
         self.second_failures_in_recovery += other.second_failures_in_recovery;
+        self.third_failures_in_recovery += other.third_failures_in_recovery;
         self.job_manager_losses += other.job_manager_losses;
         self.leader_terms_ended += other.leader_terms_ended;
         self.checkpoints_completed += other.checkpoints_completed;

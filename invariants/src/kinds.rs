@@ -25,6 +25,11 @@ macro_rules! kinds {
 /// How many kinds there are.
 pub(crate) const COUNT: usize = NAMES.len();
 
+/// The names of all kinds of events, in the order of their names.
+pub fn kind_names() -> impl Iterator<Item = &'static str> {
+    BY_NAME.iter().map(|number| NAMES[*number])
+}
+
 /// The kinds' numbers in the order of their names. A run's summary is a map by name, and sorting that anew was a half
 /// percent of a run.
 pub(crate) const BY_NAME: [usize; COUNT] = {

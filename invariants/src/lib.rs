@@ -52,7 +52,7 @@ pub use checkers::Checkers;
 pub use code::Code;
 pub use coverage::{Coverage, Exercised};
 pub use d1_same_trace::{Divergence, TraceHash, compare};
-pub use kinds::KindSet;
+pub use kinds::{KindSet, kind_names};
 pub use outcome::{Outcome, PanicPlace};
 pub use promise::{Level, Promise, PromiseInput};
 pub use violation::{Moment, Subject, Violation};

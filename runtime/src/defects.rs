@@ -349,6 +349,10 @@ registry! {
     ReplayUnderNewIdentity = "replay-under-new-identity",
         "what is committed again after a restart has a new name, and the store cannot know it again",
         ["C1", "C2", "K2"], "Paimon issue 9666 (ENG-08)", Historical;
+    OldDuplicateTaken = "old-duplicate-taken",
+        "a session knows only the last message of an ordered stream again: an older copy that comes late is taken anew",
+        ["S1", "S2", "S3", "S4", "K1", "K2", "R1", "C1", "B1"],
+        "made up: takes a message that is duplicated and reordered", Planted;
 }
 
 /// Which quirks a run has.

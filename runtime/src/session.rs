@@ -40,6 +40,7 @@ mod tests;
 
 pub use frame::{Delivery, Frame, FrameBody, LinkId, SessionOutput};
 
+use crate::defects::DefectSet;
 use crate::ids::{LeaderEpoch, ProcessAddress};
 use crate::message::{DeliveryOutcome, DeliveryToken, Message, Stream};
 use incoming::{IncomingLink, Route};
@@ -55,6 +56,8 @@ pub struct SessionConfig {
     pub resend_after_ns: u64,
     /// How often a message is sent again before its outcome is unknown.
     pub resend_max: u32,
+    /// What is switched on.
+    pub defects: DefectSet,
 }
 
 /// All dealings with one process.
@@ -178,7 +181,8 @@ impl Session {
                     return;
                 }
                 peer.generation_seen = peer.generation_seen.max(generation);
-                let link = peer.incoming.get_or_insert_with(stream, || IncomingLink::new(stream));
+                let defects = self.config.defects;
+                let link = peer.incoming.get_or_insert_with(stream, || IncomingLink::new(stream, defects));
                 link.receive(route, generation, sequence, cause_sequence, message, accept, out);
             }
             FrameBody::Ack { generation, sequence, accepted } => {

@@ -3,7 +3,7 @@
 use crate::choices::RecordedChoices;
 use crate::input_file;
 use crate::run::RunReport;
-use crate::scenario::Scenario;
+use crate::scenario::{Maker, Scenario};
 use crate::trace_hash_text;
 use serde::{Deserialize, Serialize};
 use splitrace_invariants::Outcome;
@@ -24,6 +24,9 @@ pub struct ReplayFile {
     pub splitrace: String,
     /// The seed that it came from, for the reader; the run is fixed by scenario and choices.
     pub seed: Option<u64>,
+    /// What made the scenario of the seed, for the reader; `None` for a file, or where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maker: Option<Maker>,
     /// How it ended.
     pub outcome: Outcome,
     /// The hash over its events, as `0x` and sixteen hexadecimal digits.
@@ -89,6 +92,7 @@ impl ReplayFile {
             version: REPLAY_VERSION,
             splitrace: env!("CARGO_PKG_VERSION").to_owned(),
             seed,
+            maker: None,
             outcome: report.outcome.clone(),
             trace_hash: report.trace_hash,
             scenario: scenario.clone(),

@@ -156,7 +156,7 @@ pub fn run_with_options(
     }));
     let outcome = guarded.unwrap_or_else(|panic| Outcome::Panicked {
         place: if world.is_judging() { PanicPlace::Checker } else { PanicPlace::Protocol },
-        message: panic_message(&*panic),
+        message: format!("{}, {}", panic_message(&*panic), world.place_of_panic()),
     });
     report(scenario, &mut world, outcome)
 }

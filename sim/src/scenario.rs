@@ -7,6 +7,8 @@ mod draw;
 mod faults;
 mod file;
 mod input;
+mod legality;
+mod maker;
 mod place;
 mod plan;
 mod resubmission;
@@ -15,6 +17,8 @@ mod weaker_modes;
 pub use demo::{DemoMode, DemoOptions};
 pub use faults::{LinkFaults, ProcessFaults};
 pub use file::ScenarioError;
+pub use legality::Illegality;
+pub use maker::Maker;
 pub use resubmission::{Ending, Resubmission};
 
 use crate::outside::input::topic;

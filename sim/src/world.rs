@@ -75,6 +75,8 @@ pub struct World {
     network_timer_settings: u64,
     judge: Judge,
     judging: bool,
+    /// Who took the last turn.
+    acting: Option<ActorId>,
     user_failure_count: u32,
     observed: Option<Vec<Event>>,
     outbox: Outbox,
@@ -129,6 +131,7 @@ impl World {
             network_timer_settings: 0,
             judge: Judge::new(&setup),
             judging: false,
+            acting: None,
             user_failure_count: 0,
             observed: None,
             outbox: Outbox::new(),
@@ -200,6 +203,19 @@ impl World {
     #[must_use]
     pub const fn is_judging(&self) -> bool {
         self.judging
+    }
+
+    /// Whose code was running last: the checkers' at an event, or a role's in its turn.
+    #[must_use]
+    pub fn place_of_panic(&self) -> String {
+        let at_ns = self.now_ns;
+        match (self.judging, self.judge.last(), self.acting) {
+            (true, Some(moment), _) => {
+                format!("judging event {} of {} at {at_ns} ns", moment.sequence, moment.process)
+            }
+            (_, _, Some(actor)) => format!("in the last turn, of {actor}, at {at_ns} ns"),
+            _ => format!("before the first turn, at {at_ns} ns"),
+        }
     }
 
     /// The judge, for its last word.
@@ -302,6 +318,7 @@ impl World {
             }
             _ => 1,
         };
+        self.acting = Some(self.actors[slot].id);
         let mut outbox = std::mem::take(&mut self.outbox);
         debug_assert!(outbox.is_empty(), "the last step's outputs were all performed or cut");
         self.event_step_count += 1;

@@ -125,6 +125,7 @@ defects! {
     recommit_ends_at_first_done = "recommit-ends-at-first-done";
     final_checkpoint_not_awaited = "final-checkpoint-not-awaited";
     replay_under_new_identity = "replay-under-new-identity";
+    old_duplicate_taken = "old-duplicate-taken";
 }
 
 #[test]

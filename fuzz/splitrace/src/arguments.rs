@@ -7,6 +7,7 @@ pub use demo::{DemoArguments, Moment};
 use crate::parse::{self, SeedRange};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use splitrace_runtime::defects::{Defect, DefectSet, Profile};
+use splitrace_sim::scenario::Maker;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -143,6 +144,10 @@ pub struct Switches {
     /// each connection as Flink takes for granted (a scenario file says for itself what its network does)
     #[arg(long, value_name = "PROFILE", default_value_t, value_parser = parse::profile)]
     pub profile: Profile,
+    /// What a seed makes: 'swarm' draws features and faults, 'lite' a small job with few faults (short stories), 'perf' a
+    /// big one without faults (to measure)
+    #[arg(long, value_name = "MAKER", default_value_t, value_parser = parse::maker)]
+    pub maker: Maker,
     /// Switch on a defect; may be given several times
     #[arg(long = "defect", value_name = "ID", value_parser = parse::defect)]
     pub defects: Vec<Defect>,
@@ -162,7 +167,11 @@ impl Switches {
             Profile::Hardened => String::new(),
             other => format!(" --profile {other}"),
         };
-        self.defects.iter().fold(profile, |text, defect| text + " --defect " + defect.entry().id)
+        let maker = match self.maker {
+            Maker::Swarm => String::new(),
+            other => format!(" --maker {other}"),
+        };
+        self.defects.iter().fold(profile + &maker, |text, defect| text + " --defect " + defect.entry().id)
     }
 }
 
@@ -178,7 +187,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// Run this scenario instead of the one that the seed draws
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "maker")]
     pub scenario: Option<PathBuf>,
     /// What is switched on.
     #[command(flatten)]
@@ -192,7 +201,11 @@ Examples:
   splitrace campaign                                      seeds 0..2000
   splitrace campaign --seeds 0..20000 --jobs 8 --out failures
   splitrace campaign --time 15m --first-seed 1000000      as many seeds as fit
+  splitrace campaign --maker lite                         small jobs with few faults
   splitrace campaign --defect gateway-never-closes        does a checker see this bug?
+
+Every kind of fault, window of the protocol, event and recovery path is a probe. The campaign tells which never fired;
+with --require-probes one that is not rare and never fired is a failure (exit code 1).
 
 A campaign of 2000 seeds or more on the default draw also asserts that the draw is not tame: that failovers, second
 faults, leader losses, each kind of fault and each window of the protocol really occurred.
@@ -228,11 +241,14 @@ pub struct CampaignArguments {
     #[arg(long, value_name = "N", value_parser = parse::jobs, allow_hyphen_values = true)]
     pub jobs: Option<u32>,
     /// Run this scenario under every seed instead of drawing one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "maker")]
     pub scenario: Option<PathBuf>,
     /// What is switched on.
     #[command(flatten)]
     pub switches: Switches,
+    /// Fail when a probe that is not rare never fired: for campaigns of some thousand seeds
+    #[arg(long)]
+    pub require_probes: bool,
     /// Write the failing seeds as replay files into this folder; nothing in it is overwritten
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -259,13 +275,13 @@ Examples:
 The story is told in virtual time; faults are marked '!!!'. Quieter lines are left out where there are too many.")]
 pub struct ReplayArguments {
     /// A replay file that a campaign wrote
-    #[arg(value_name = "FILE", conflicts_with_all = ["scenario", "profile", "defects"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["scenario", "profile", "maker", "defects"])]
     pub file: Option<PathBuf>,
     /// Run this seed instead
     #[arg(long, value_name = "N", value_parser = parse::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// With --seed: run this scenario instead of the one that the seed draws
-    #[arg(long, value_name = "FILE", requires = "seed")]
+    #[arg(long, value_name = "FILE", requires = "seed", conflicts_with = "maker")]
     pub scenario: Option<PathBuf>,
     /// What is switched on, with --seed.
     #[command(flatten)]

@@ -6,16 +6,18 @@
 //! slow reader would hold up the workers).
 
 mod driver;
+mod probes;
 mod progress;
 mod shape;
 mod summary;
 mod tame;
 
 pub use driver::{Driven, Plan, drive};
+pub use probes::{Probe, probes, silent};
 pub use progress::Progress;
 pub use shape::{Behind, FailureShape};
 pub use summary::{Digest, Failure, Judged, Summary};
 pub use tame::{
-    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, TWO_COORDINATORS,
-    fault_mark, shortfalls, user_failure_mark, window_mark,
+    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, SEEDS_MIN, THIRD_FAULT,
+    TWO_COORDINATORS, entered_mark, event_mark, fault_mark, shortfalls, user_failure_mark, window_mark,
 };

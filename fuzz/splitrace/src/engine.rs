@@ -10,12 +10,12 @@ pub use splitrace_sim::points::{Action, EventPoint, Fact, MessagePoint, StepRepo
 pub use splitrace_sim::replay::ReplayFile;
 pub use splitrace_sim::run::{RunReport, Stop};
 use splitrace_sim::scenario::NetworkSemantics;
-pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Scenario};
+pub use splitrace_sim::scenario::{DemoMode, DemoOptions, Maker, Scenario};
 
 use crate::arguments::Switches;
 use crate::campaign::{
-    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, TWO_COORDINATORS, fault_mark,
-    user_failure_mark, window_mark,
+    FAILOVER, Harm, LATE_WORDS, LEADER_CHANGE, LEADER_LOSS, SECOND_FAULT, THIRD_FAULT, TWO_COORDINATORS,
+    entered_mark, event_mark, fault_mark, user_failure_mark, window_mark,
 };
 use crate::error::CommandError;
 use crate::story::Story;
@@ -100,12 +100,19 @@ pub fn marks(report: &RunReport) -> Vec<String> {
     };
     mark(exercised.failovers, FAILOVER);
     mark(exercised.second_failures_in_recovery, SECOND_FAULT);
+    mark(exercised.third_failures_in_recovery, THIRD_FAULT);
     mark(exercised.job_manager_losses, LEADER_LOSS);
     mark(exercised.leader_terms_ended, "leader gave up");
     mark(exercised.checkpoints_completed, "checkpoint completed");
     mark(exercised.checkpoints_aborted, "checkpoint aborted");
     for (fault, count) in &exercised.faults {
         mark(*count, &fault_mark(*fault));
+    }
+    for (kind, count) in &exercised.kinds {
+        mark(*count, &event_mark(kind));
+    }
+    for (window, count) in &exercised.windows_entered {
+        mark(*count, &entered_mark(*window));
     }
     let windows = &exercised.window_faults;
     let harms =
@@ -319,12 +326,18 @@ impl ScenarioSource {
         Ok(Self { given, switches: switches.clone() })
     }
 
+    /// What makes the scenarios; `None` where a file gives the only one.
+    #[must_use]
+    pub fn maker(&self) -> Option<Maker> {
+        self.given.is_none().then_some(self.switches.maker)
+    }
+
     /// The scenario of a seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
         match &self.given {
             Some(given) => with_defects(given.clone(), self.switches.all()),
-            None => in_profile(Scenario::draw(seed), &self.switches),
+            None => in_profile(self.switches.maker.scenario(seed), &self.switches),
         }
     }
 }
@@ -366,7 +379,7 @@ mod tests {
 
     #[test]
     fn what_is_drawn_for_flinks_profile_keeps_the_order_of_each_connection() {
-        let switches = Switches { profile: Profile::Flink, defects: Vec::new() };
+        let switches = Switches { profile: Profile::Flink, ..Switches::default() };
         let source = ScenarioSource::new(None, &switches).expect("nothing is read");
         let hardened = ScenarioSource::new(None, &Switches::default()).expect("nothing is read");
         let mut weaker = 0;

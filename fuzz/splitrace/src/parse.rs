@@ -2,6 +2,7 @@
 //! is expected.
 
 use splitrace_runtime::defects::{Defect, Profile, REGISTRY};
+use splitrace_sim::scenario::Maker;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -113,6 +114,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Some(millis) => Ok(Duration::from_millis(millis)),
         None => Err(format!("the time '{text}' is too long")),
     }
+}
+
+/// Parses the name of a maker of scenarios.
+///
+/// # Errors
+/// A sentence with the names that there are.
+pub fn maker(text: &str) -> Result<Maker, String> {
+    let names = Maker::ALL.map(Maker::id).join(", ");
+    Maker::from_id(text).ok_or_else(|| format!("there is no maker '{text}'; there are {names}"))
 }
 
 /// Parses the name of a profile.

@@ -41,7 +41,7 @@ fn is_due_to(quirk: Defect, found: &Verdict, scenario: &Scenario, seed: u64) -> 
 
 /// A line for each quirk with its first seed.
 fn first_finds() -> String {
-    let switches = Switches { profile: Profile::Flink, defects: Vec::new() };
+    let switches = Switches { profile: Profile::Flink, ..Switches::default() };
     let source = ScenarioSource::new(None, &switches).expect("nothing is read");
     let mut first = [const { None }; FINDINGS.len()];
     for seed in 0..SEEDS_MAX {

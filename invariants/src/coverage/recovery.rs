@@ -14,6 +14,9 @@ pub(super) struct Recovery {
     /// Subtasks that have to run again.
     down: BTreeSet<SubtaskId>,
     second_failures: u64,
+    third_failures: u64,
+    /// How many failures came since everything last ran.
+    failures: u64,
 }
 
 impl Recovery {
@@ -53,7 +56,17 @@ impl Recovery {
     }
 
     fn fail(&mut self) {
+        // The failure that begins a recovery comes before anybody is known to be down.
+        if self.down.is_empty() {
+            self.failures = 0;
+        }
+        self.failures += 1;
         self.second_failures += u64::from(!self.down.is_empty());
+        self.third_failures += u64::from(self.failures > 2);
+    }
+
+    pub(super) const fn third_failures(&self) -> u64 {
+        self.third_failures
     }
 
     pub(super) const fn second_failures(&self) -> u64 {
@@ -65,6 +78,23 @@ impl Recovery {
 mod tests {
     use super::*;
     use crate::testing::{History, attempt};
+
+    #[test]
+    fn a_third_failure_counts_in_a_recovery_that_had_a_second() {
+        let mut history = History::new();
+        let failed = EventKind::TaskEnded { state: ExecutionState::Failed, cause: None };
+        history.task(0, attempt(0, 0), failed.clone());
+        history.main(EventKind::FailoverStarted {
+            global: false,
+            subtasks: vec![attempt(0, 0).subtask_id()],
+            cause: String::new(),
+        });
+        history.task(0, attempt(0, 1), failed.clone());
+        history.task(0, attempt(0, 2), failed);
+        let mut recovery = Recovery::default();
+        history.events().iter().for_each(|event| recovery.observe(event));
+        assert_eq!((recovery.second_failures(), recovery.third_failures()), (2, 1));
+    }
 
     #[test]
     fn a_failure_counts_until_all_run_again() {
@@ -87,6 +117,6 @@ mod tests {
         history.task(0, attempt(0, 2), failed);
         let mut recovery = Recovery::default();
         history.events().iter().for_each(|event| recovery.observe(event));
-        assert_eq!(recovery.second_failures(), 1);
+        assert_eq!((recovery.second_failures(), recovery.third_failures()), (1, 0));
     }
 }

@@ -3,6 +3,7 @@
 use super::frame::{Delivery, Frame, FrameBody, SessionOutput};
 use super::is_gapless;
 use super::sequence_set::SequenceSet;
+use crate::defects::{Defect, DefectSet};
 use crate::ids::ProcessAddress;
 use crate::message::{Message, Stream};
 use std::collections::VecDeque;
@@ -37,6 +38,8 @@ pub(super) struct IncomingLink {
     refused: SequenceSet,
     /// In the order of their sequence; only in ordered streams.
     held: VecDeque<Held>,
+    /// Whether only the last message is known again.
+    forgets: bool,
 }
 
 /// The two ends of a link, to address answers.
@@ -47,7 +50,7 @@ pub(super) struct Route {
 }
 
 impl IncomingLink {
-    pub(super) fn new(stream: Stream) -> Self {
+    pub(super) fn new(stream: Stream, defects: DefectSet) -> Self {
         Self {
             stream,
             generation: 0,
@@ -55,7 +58,16 @@ impl IncomingLink {
             ahead: SequenceSet::default(),
             refused: SequenceSet::default(),
             held: VecDeque::new(),
+            forgets: stream.is_ordered() && defects.has(Defect::OldDuplicateTaken),
         }
+    }
+
+    /// Whether a message was dealt with before.
+    fn is_known(&self, sequence: u64) -> bool {
+        if self.forgets {
+            return sequence + 1 == self.next_sequence || self.refused.contains(sequence);
+        }
+        sequence < self.next_sequence || self.ahead.contains(sequence)
     }
 
     /// Takes a message: delivers it, refuses it, holds it back, or finds that it is known.
@@ -83,9 +95,12 @@ impl IncomingLink {
         let arrived = Held { sequence, cause_sequence, message };
         if !self.stream.is_resent() {
             self.receive_newest(route, arrived, accept, out);
-        } else if sequence < self.next_sequence || self.ahead.contains(sequence) {
+        } else if self.is_known(sequence) {
             // The sender has not seen the answer, or the network made two of one.
             self.answer(route, sequence, !self.refused.contains(sequence), out);
+        } else if sequence < self.next_sequence {
+            debug_assert!(self.forgets, "what was dealt with is known");
+            self.settle(route, arrived, accept, out);
         } else if self.stream.is_ordered() {
             self.receive_in_order(route, arrived, accept, out);
         } else {

@@ -1,12 +1,13 @@
 //! Rules one by one, then two sessions under a network that does everything a network may do.
 
 use super::*;
+use crate::defects::DefectSet;
 use crate::ids::{CheckpointId, ExecutionAttemptId, Incarnation, ProcessId};
 use crate::message::{JobManagerMessage, TaskMessage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const CONFIG: SessionConfig = SessionConfig { resend_after_ns: 100, resend_max: 2 };
+const CONFIG: SessionConfig = SessionConfig { resend_after_ns: 100, resend_max: 2, defects: DefectSet::NONE };
 
 fn address(process: ProcessId, incarnation: u32) -> ProcessAddress {
     ProcessAddress { process, incarnation: Incarnation(incarnation) }

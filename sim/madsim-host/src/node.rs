@@ -68,7 +68,11 @@ pub(crate) async fn live(setup: Arc<Setup>, index: usize) {
 
 fn begin(setup: &Arc<Setup>, index: usize) -> Process<Place> {
     let network = setup.scenario.network;
-    let session = SessionConfig { resend_after_ns: network.resend_after_ns, resend_max: network.resend_max };
+    let session = SessionConfig {
+        resend_after_ns: network.resend_after_ns,
+        resend_max: network.resend_max,
+        defects: setup.scenario.job.defects,
+    };
     let place = Place { setup: Arc::clone(setup), index };
     Process::begin(place, Arc::clone(&setup.job), session, outside_of(setup, index), now_ns())
 }

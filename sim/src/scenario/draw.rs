@@ -179,6 +179,7 @@ pub(super) enum Property {
     ClockSteps,
     ClockDrift,
     SlowClose,
+    SkewLength,
 }
 
 impl Scenario {

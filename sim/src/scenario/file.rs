@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use super::input::validate_input;
+use super::legality::Illegality;
 use super::place::line_of;
 use splitrace_runtime::config::{EdgeKind, EventTime, ReaderKind, SinkKind, StartPosition, VertexConfig};
 use splitrace_runtime::ids::OperatorUid;
@@ -31,6 +32,14 @@ pub enum ScenarioError {
         /// What would be right.
         message: String,
     },
+    /// No protocol could keep what the scenario promises.
+    #[error("{}{}: no protocol could survive this: {why}", in_line(*line), why.place())]
+    Unsurvivable {
+        /// From 1, where the scenario comes from a file.
+        line: Option<usize>,
+        /// Why.
+        why: Illegality,
+    },
 }
 
 fn in_line(line: Option<usize>) -> String {
@@ -52,8 +61,10 @@ impl ScenarioError {
 
     /// The same, with the line of the value in its file.
     fn in_file(mut self, text: &str) -> Self {
-        if let Self::Value { line, place, .. } = &mut self {
-            *line = line_of(text, place);
+        match &mut self {
+            Self::Value { line, place, .. } => *line = line_of(text, place),
+            Self::Unsurvivable { line, why } => *line = line_of(text, why.place()),
+            Self::Syntax { .. } => {}
         }
         self
     }
@@ -153,6 +164,11 @@ impl Scenario {
             );
             return wrong("job.checkpointing.timeout_ns", &message);
         }
+        self.validate_parts()?;
+        self.check_legality().map_err(|why| ScenarioError::Unsurvivable { line: None, why })
+    }
+
+    fn validate_parts(&self) -> Result<(), ScenarioError> {
         self.validate_sink()?;
         self.validate_calls()?;
         self.validate_resubmission()?;

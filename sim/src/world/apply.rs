@@ -292,6 +292,7 @@ impl World {
         process.begin_session(SessionConfig {
             resend_after_ns: network.resend_after_ns,
             resend_max: network.resend_max,
+            defects: self.job.defects,
         });
         let address = process.address();
         self.tell_world(EventKind::ProcessStarted { address });

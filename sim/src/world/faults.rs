@@ -1,12 +1,13 @@
 //! Deciding faults. Applying them is `world::apply` and `world::window_faults`; this module only says what, whom and when.
 //!
 //! **Fault budget.** Per run at most `*_max` planned crashes and partitions of each kind, plus at most
-//! [`WINDOW_FAULTS_MAX`] faults aimed at protocol windows and [`SECOND_FAULTS_MAX`] second faults, each only of a kind that
-//! the scenario allows at all. Frames may be lost, doubled, overtaken and held up; threads may stand still; the outside
-//! systems may refuse, dawdle, do a thing without saying so, and the store may die with all that is merely open in it. Not
-//! in the budget, since no protocol could survive it: loss of what the store acknowledged as durable, or the
-//! high-availability service at all, and frames that change their content. After healing none of these comes any more,
-//! partitions are lifted and zombies are gone: from there the protocol owes an end.
+//! [`WINDOW_FAULTS_MAX`] faults aimed at protocol windows and [`SECOND_FAULTS_MAX`] faults inside recoveries (chains),
+//! each only of a kind that the scenario allows at all. Frames may be lost, doubled, overtaken and held up; threads may
+//! stand still; the outside systems may refuse, dawdle, do a thing without saying so, and the store may die with all
+//! that is merely open in it. Not in the budget, since no protocol could survive it: loss of what the store
+//! acknowledged as durable, or the high-availability service at all, and frames that change their content. After
+//! healing none of these comes any more, partitions are lifted and zombies are gone: from there the protocol owes an
+//! end.
 
 use super::World;
 use crate::choices::{ChoiceKind, Choices, Draw, Label, Subject};
@@ -17,8 +18,8 @@ use splitrace_runtime::message::Message;
 
 /// How many faults a run may get that are aimed at windows.
 pub const WINDOW_FAULTS_MAX: u32 = 4;
-/// How many second faults a run may get.
-pub const SECOND_FAULTS_MAX: u32 = 3;
+/// How many faults inside recoveries a run may get. Each may begin a recovery of its own and get the next: a chain.
+pub const SECOND_FAULTS_MAX: u32 = 4;
 /// How likely the window that a scenario favours gets a fault when it opens.
 const FAVOURED_WINDOW: Odds = Odds { numerator: 4, denominator: 5 };
 /// How likely another writer of a table commits just before a commit. Others write there whether anything breaks or not.

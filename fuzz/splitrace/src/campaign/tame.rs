@@ -20,7 +20,7 @@ pub enum Harm {
     Delay,
 }
 
-const HARMS: [Harm; 3] = [Harm::Failure, Harm::Crash, Harm::Delay];
+pub(super) const HARMS: [Harm; 3] = [Harm::Failure, Harm::Crash, Harm::Delay];
 
 /// A dead leader's words that reach a task manager late.
 pub const LATE_WORDS: [FaultKind; 3] =
@@ -30,6 +30,8 @@ pub const LATE_WORDS: [FaultKind; 3] =
 pub const FAILOVER: &str = "failover";
 /// The mark of a run with a second fault inside a recovery.
 pub const SECOND_FAULT: &str = "second fault in a recovery";
+/// The mark of a run with a third fault inside a recovery that had a second one.
+pub const THIRD_FAULT: &str = "third fault in a recovery";
 /// The mark of a run that lost its job master.
 pub const LEADER_LOSS: &str = "job-master loss";
 
@@ -51,6 +53,18 @@ pub fn window_mark(window: Window, harm: Harm) -> String {
     format!("window {} {}", kebab(&window), kebab(&harm))
 }
 
+/// The mark of a window that opened.
+#[must_use]
+pub fn entered_mark(window: Window) -> String {
+    format!("window {} opened", kebab(&window))
+}
+
+/// The mark of a kind of event.
+#[must_use]
+pub fn event_mark(kind: &str) -> String {
+    format!("event {kind}")
+}
+
 /// The mark of a failure of user code.
 #[must_use]
 pub fn user_failure_mark(moment: FailureMoment) -> String {
@@ -67,6 +81,7 @@ fn bars() -> Vec<(String, u64)> {
     let mut bars = vec![
         (FAILOVER.to_owned(), 950),
         (SECOND_FAULT.to_owned(), 200),
+        (THIRD_FAULT.to_owned(), 50),
         (LEADER_LOSS.to_owned(), 100),
         (TWO_COORDINATORS.to_owned(), 200),
         (LEADER_CHANGE.to_owned(), 20),

@@ -8,8 +8,10 @@ mod text;
 use super::interrupts::Interrupts;
 use super::stopwatch::Stopwatch;
 use crate::arguments::CampaignArguments;
-use crate::campaign::{Driven, FailureShape, Plan, Progress, SEEDS_MIN, Summary, drive, shortfalls};
-use crate::engine::ScenarioSource;
+use crate::campaign::{
+    Driven, FailureShape, Plan, Probe, Progress, SEEDS_MIN, Summary, drive, probes, shortfalls, silent,
+};
+use crate::engine::{Maker, ScenarioSource};
 use crate::error::CommandError;
 use crate::parse::SeedRange;
 use crate::report::Report;
@@ -62,6 +64,12 @@ struct CampaignResult {
     failures: Vec<FailureResult>,
     defects: Vec<DefectResult>,
     shortfalls: Vec<String>,
+    /// How many probes there are.
+    probes: usize,
+    /// Those that never fired.
+    silent_probes: Vec<Probe>,
+    /// Whether one that is not rare is a failure.
+    probes_required: bool,
     judged_for_tameness: bool,
     files: Vec<String>,
     files_left_out: u64,
@@ -138,7 +146,9 @@ fn result_of(
     wall_time: Duration,
 ) -> CampaignResult {
     let Driven { summary, end, cut_short } = driven;
-    let is_default_draw = arguments.scenario.is_none() && arguments.switches.all().is_empty();
+    let switches = &arguments.switches;
+    let is_swarm = arguments.scenario.is_none() && switches.maker == Maker::Swarm;
+    let is_default_draw = is_swarm && switches.all().is_empty();
     let judged_for_tameness = is_default_draw && summary.seeds >= SEEDS_MIN;
     CampaignResult {
         first_seed,
@@ -154,6 +164,9 @@ fn result_of(
         defects: found::found(arguments.switches.all(), &summary),
         shortfalls: if judged_for_tameness { shortfalls(&summary) } else { Vec::new() },
         judged_for_tameness,
+        probes: probes().len(),
+        silent_probes: silent(&summary),
+        probes_required: arguments.require_probes,
         files: Vec::new(),
         files_left_out: 0,
         file_errors: Vec::new(),
@@ -163,7 +176,8 @@ fn result_of(
 
 /// The result as it stands, with its exit code.
 fn report(result: &CampaignResult, text: String) -> Report {
-    let clean = result.failures.is_empty() && result.shortfalls.is_empty();
+    let owed = result.probes_required && result.silent_probes.iter().any(|probe| !probe.is_rare);
+    let clean = result.failures.is_empty() && result.shortfalls.is_empty() && !owed;
     let report = Report::new(text, result, clean);
     let report = if result.interrupted { report.with_interruption() } else { report };
     if result.file_errors.is_empty() { report } else { report.with_wrong_input() }

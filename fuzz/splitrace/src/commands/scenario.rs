@@ -11,7 +11,7 @@ use serde_json::json;
 pub(super) fn execute(command: &ScenarioCommand) -> Result<Report, CommandError> {
     match command {
         ScenarioCommand::Show(arguments) => {
-            let scenario = in_profile(Scenario::draw(arguments.seed), &arguments.switches);
+            let scenario = in_profile(arguments.switches.maker.scenario(arguments.seed), &arguments.switches);
             let options = arguments.switches.options();
             let mut text = format!("# the scenario that seed {}{options} draws\n", arguments.seed);
             text.push_str(&promise_comment(&scenario));

@@ -26,7 +26,8 @@ const RESTARTS_MAX: u32 = 3;
 const ROWS_PER_INSERT: u32 = 512;
 
 /// Frames are never lost here: sending one again is for a thread that the system forgot for a while.
-pub(super) const SESSION: SessionConfig = SessionConfig { resend_after_ns: 10 * SECOND_NS, resend_max: 30 };
+pub(super) const SESSION: SessionConfig =
+    SessionConfig { resend_after_ns: 10 * SECOND_NS, resend_max: 30, defects: DefectSet::NONE };
 
 /// What the state of the job is good for.
 pub(super) fn key(job: &Job) -> JobKey {

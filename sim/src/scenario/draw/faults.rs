@@ -60,10 +60,16 @@ pub(super) fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64
         zombie: odds(drawer.percent(Property::Zombies, 50), 2),
         zombie_max_ns: 200 * NANOS_PER_MILLI,
         batch_size_max: [1, 1, 3, 8][drawer.below(Property::Batch, 4) as usize],
-        clock_skew_max_ns: if drawer.percent(Property::Skew, 30) { 500 * NANOS_PER_MILLI } else { 0 },
+        clock_skew_max_ns: draw_clock_skew_max_ns(drawer),
         links: draw_link_faults(drawer),
         processes: draw_process_faults(drawer),
     }
+}
+
+/// Clocks that are off by less than a failover takes, or by more.
+fn draw_clock_skew_max_ns<C: Choices>(drawer: &mut Drawer<C>) -> u64 {
+    let longest_ns = [500, 5_000][drawer.below(Property::SkewLength, 2) as usize] * NANOS_PER_MILLI;
+    if drawer.percent(Property::Skew, 30) { longest_ns } else { 0 }
 }
 
 fn draw_favoured_window<C: Choices>(drawer: &mut Drawer<C>) -> Window {

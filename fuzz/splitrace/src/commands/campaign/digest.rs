@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_clean_seed_needs_nothing() {
-        let switches = Switches { profile: Profile::Flink, defects: Vec::new() };
+        let switches = Switches { profile: Profile::Flink, ..Switches::default() };
         let source = ScenarioSource::new(None, &switches).expect("nothing is read");
         let clean = (0..5).filter_map(|seed| digest(&source, seed, 1, &|| false));
         assert!(clean.filter(|digest| digest.verdict.clean).all(|digest| digest.behind == Behind::default()));

@@ -87,10 +87,11 @@ pub(super) fn write(folder: &Folder, source: &ScenarioSource, summary: &Summary,
         let scenario = source.scenario(seed);
         let of_seed = if is_divergence { engine::replay_file_of_divergence } else { engine::replay_file };
         let file = if stop() { None } else { of_seed(&scenario, seed, stop) };
-        let Some(file) = file else {
+        let Some(mut file) = file else {
             written.left_out += 1;
             continue;
         };
+        file.maker = source.maker();
         match folder.keep(seed, &file) {
             Ok(kept) => {
                 let there = if kept.is_new { "" } else { " (it was there already)" };

@@ -34,7 +34,12 @@ fn write_text(text: &mut String, result: &CampaignResult) -> fmt::Result {
     }
     counts(text, "outcomes", &summary.outcomes, summary.seeds)?;
     counts(text, "promises", &summary.promises, summary.seeds)?;
-    counts(text, "exercised (seeds in which it happened)", &summary.marks, summary.seeds)?;
+    // Events and windows that opened are probes only: nearly all are in nearly every seed.
+    let is_listed = |mark: &String| !mark.starts_with("event ") && !mark.ends_with(" opened");
+    let listed = summary.marks.iter().filter(|(mark, _)| is_listed(mark));
+    let listed = listed.map(|(mark, seeds)| (mark.clone(), *seeds)).collect();
+    counts(text, "exercised (seeds in which it happened)", &listed, summary.seeds)?;
+    probes(text, result)?;
     judgements(text, summary)?;
     writeln!(
         text,
@@ -68,6 +73,21 @@ fn write_text(text: &mut String, result: &CampaignResult) -> fmt::Result {
     let seeds = counted(summary.seeds, "seed");
     let interrupted = if result.interrupted { "; interrupted before the end" } else { "" };
     writeln!(text, "{verdict}: {} of {seeds} failed{interrupted}", result.failed)
+}
+
+/// How many probes fired, and which never did.
+fn probes(text: &mut String, result: &CampaignResult) -> fmt::Result {
+    let fired = result.probes - result.silent_probes.len();
+    writeln!(text, "\nprobes: {fired} of {} fired", result.probes)?;
+    for probe in &result.silent_probes {
+        let weight = match (probe.is_rare, result.probes_required) {
+            (true, _) => "rare",
+            (false, true) => "owed",
+            (false, false) => "not rare",
+        };
+        writeln!(text, "  never fired ({weight}): {}", probe.name)?;
+    }
+    Ok(())
 }
 
 /// What became of the replay files.
