@@ -16,7 +16,7 @@ mod sink_topology;
 pub use discovery::DiscoveryConfig;
 pub use event_time::{AlignmentConfig, EventTime};
 pub use exchange::{EdgeKind, ExchangeConfig};
-pub use file_sink::{FileMedium, FileSinkConfig, LineContent};
+pub use file_sink::{CompactionConfig, FileMedium, FileSinkConfig, LineContent};
 pub use files::{FileReaderConfig, FileSourceConfig};
 pub use log_sink::LogSinkConfig;
 pub use log_source::{LogReaderConfig, LogSourceConfig, StartPosition, UpstreamConfig};

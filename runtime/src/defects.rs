@@ -353,6 +353,15 @@ registry! {
         "a session knows only the last message of an ordered stream again: an older copy that comes late is taken anew",
         ["S1", "S2", "S3", "S4", "K1", "K2", "R1", "C1", "B1"],
         "made up: takes a message that is duplicated and reordered", Planted;
+    OneLeftoverCompacted = "one-leftover-compacted",
+        "of the closed files that a restored compactor has not handed on, it keeps one",
+        ["C2", "R1"], "FLINK-26580 (FIL-04)", Historical;
+    CompactorEndsUnflushed = "compactor-ends-unflushed",
+        "at the end of the input the compactor keeps what it has gathered, and waits for a checkpoint that is due",
+        ["C2", "R1"], "FLINK-34117 (FIL-05)", Historical;
+    SourcesRemovedEarly = "sources-removed-early",
+        "what a file was made of is removed before its checkpoint is complete",
+        ["C2", "R1", "K1", "S3", "S4"], "made up for C2 (cf. FIL-04)", Planted;
 }
 
 /// Which quirks a run has.

@@ -11,7 +11,7 @@ pub use sink_expander::{
     SinkOperatorRole, TopologyOperator, WriterCapability,
 };
 
-use crate::config::{EdgeKind, JobConfig, RegionScope, VertexConfig};
+use crate::config::{EdgeKind, JobConfig, RegionScope, SinkKind, VertexConfig};
 use crate::defects::{Defect, DefectSet};
 use crate::ids::{OperatorUid, SinkStage, SubtaskId, SubtaskIndex};
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub enum OperatorKind {
     Map,
     /// `SinkWriterOperator`.
     Writer,
+    /// `CompactorOperator`.
+    Compactor,
     /// `CommitterOperator`.
     Committer,
     /// `GlobalCommitterOperator`.
@@ -84,14 +86,16 @@ impl JobGraph {
     pub fn new(config: &JobConfig) -> Self {
         let (vertices, edges) = (Vec::new(), Vec::new());
         let mut graph = Self { vertices, edges, scope: config.region, defects: config.defects };
-        config.vertices.iter().for_each(|vertex| graph.add_chain(vertex));
+        let compacts = matches!(config.sink, SinkKind::Files(files) if files.compaction.is_some());
+        config.vertices.iter().for_each(|vertex| graph.add_chain(vertex, compacts));
         graph.vertices.sort_unstable_by_key(|vertex| vertex.uid);
         debug_assert!(graph.vertices.is_sorted_by(|one, next| one.uid < next.uid), "each vertex once");
         graph
     }
 
-    /// The vertices of one source: its chain, cut where an operator gets its input through channels.
-    fn add_chain(&mut self, config: &VertexConfig) {
+    /// The vertices of one source: its chain, cut where an operator gets its input through channels. Its sink may compact
+    /// files before they are committed.
+    fn add_chain(&mut self, config: &VertexConfig, compacts: bool) {
         debug_assert!(config.parallelism > 0, "{} has no subtask", config.operator);
         let number = match config.operator {
             OperatorUid(0) => String::new(),
@@ -100,7 +104,10 @@ impl JobGraph {
         let source = format!("Source: range-source{number}");
         self.add(OperatorKind::Source, source, (config.operator, config.parallelism), None);
         self.add(OperatorKind::Map, "Map".to_owned(), (config.operator, config.parallelism), None);
-        let sink = sink_of(config, &number);
+        let sink = SinkDescription {
+            pre_commit: if compacts { vec![TopologyOperator::COMPACTOR] } else { Vec::new() },
+            ..sink_of(config, &number)
+        };
         let operators =
             SinkExpander::expand(&sink, config.writers()).expect("a configured sink has committables");
         for ExpandedOperator { role, name, parallelism, input, .. } in operators {
@@ -114,6 +121,7 @@ impl JobGraph {
                     (OperatorKind::Writer, uid, edge(uid, exchange.edge, exchange.credit, exchange.unaligned))
                 }
                 (SinkOperatorRole::Writer, None, _) => (OperatorKind::Writer, last, None),
+                (SinkOperatorRole::PreCommit, _, _) => (OperatorKind::Compactor, last, None),
                 (_, _, Some(committers)) => {
                     let (kind, stage) = match committers.global {
                         false => (OperatorKind::Committer, SinkStage::Committers),

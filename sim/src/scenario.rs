@@ -331,20 +331,24 @@ impl Scenario {
     }
 
     /// What a file sink with a rolling policy states: a file is old enough at the first check after its time, and is handed
-    /// over by the next checkpoint, which takes its time as well.
+    /// over by the next checkpoint, which takes its time as well. A compactor may keep it for some checkpoints more.
     fn handed_over_within_ns(&self) -> u64 {
         let (SinkKind::Files(files), Some(checkpointing)) = (self.job.sink, self.job.checkpointing) else {
             return 0;
         };
-        let RollingPolicy::Default { rollover_interval_ms, .. } = files.policy else { return 0 };
-        let age_ns = rollover_interval_ms.saturating_add(files.bucket_check_interval_ms) * NANOS_PER_MILLI;
+        let age_ns = match files.policy {
+            RollingPolicy::Default { rollover_interval_ms, .. } => {
+                rollover_interval_ms.saturating_add(files.bucket_check_interval_ms) * NANOS_PER_MILLI
+            }
+            RollingPolicy::OnCheckpoint if files.compaction.is_none() => return 0,
+            RollingPolicy::OnCheckpoint => 0,
+        };
+        let kept_for = files.compaction.map_or(0, |compaction| u64::from(compaction.every_checkpoints));
         let checkpoint_ns = checkpointing.interval_ns.saturating_add(checkpointing.pause_min_ns);
         // A clock that is set back makes every file younger.
         let clock_ns = self.faults.processes.clock_moves_ns(self.limits.virtual_time_max_ns);
-        age_ns
-            .saturating_add(clock_ns)
-            .saturating_add(checkpoint_ns.saturating_mul(2))
-            .saturating_add(2 * self.visible_within_ns())
+        let cycle_ns = checkpoint_ns.saturating_add(self.visible_within_ns());
+        age_ns.saturating_add(clock_ns).saturating_add(cycle_ns.saturating_mul(2 + kept_for))
     }
 
     /// How many records the job must make visible in all, without those that the user function drops, and without those of

@@ -126,6 +126,9 @@ defects! {
     final_checkpoint_not_awaited = "final-checkpoint-not-awaited";
     replay_under_new_identity = "replay-under-new-identity";
     old_duplicate_taken = "old-duplicate-taken";
+    one_leftover_compacted = "one-leftover-compacted";
+    compactor_ends_unflushed = "compactor-ends-unflushed";
+    sources_removed_early = "sources-removed-early";
 }
 
 #[test]

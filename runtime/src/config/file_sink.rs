@@ -20,6 +20,17 @@ pub struct FileSinkConfig {
     /// What the files lie in.
     #[serde(default)]
     pub medium: FileMedium,
+    /// Whether small files become larger ones before they are committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionConfig>,
+}
+
+/// When closed files become one (Flink's `FileCompactStrategy`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactionConfig {
+    /// At every so-manieth checkpoint, at least 1, those of one folder do (`enableCompactionOnCheckpoint`).
+    pub every_checkpoints: u32,
 }
 
 /// What files lie in.
@@ -53,16 +64,24 @@ impl FileSinkConfig {
         buckets: 1,
         lines: LineContent::Provenance,
         medium: FileMedium::FileSystem,
+        compaction: None,
     };
 
     /// Whether every number is one that may be given, and format and medium can live with the policy: a bulk format rolls
-    /// at every checkpoint, and so does an object store.
+    /// at every checkpoint, and so does an object store. Files that end with a footer cannot become one by being written
+    /// behind each other.
     #[must_use]
     pub const fn is_valid(&self) -> bool {
         let rolls = matches!(self.policy, RollingPolicy::OnCheckpoint);
         let may_stay_open =
             matches!(self.format, Format::Row) && matches!(self.medium, FileMedium::FileSystem);
-        self.bucket_check_interval_ms > 0 && self.buckets > 0 && (rolls || may_stay_open)
+        let compacts_well = match self.compaction {
+            None => true,
+            Some(CompactionConfig { every_checkpoints }) => {
+                every_checkpoints > 0 && matches!(self.format, Format::Row)
+            }
+        };
+        self.bucket_check_interval_ms > 0 && self.buckets > 0 && (rolls || may_stay_open) && compacts_well
     }
 
     /// What its writer is made for.

@@ -11,12 +11,16 @@
 //! checkpoint, so what it has written stays hidden until a file is large or old enough (FACTS 82, 91); a bulk format cannot
 //! go on with a file of an earlier life and must roll at every checkpoint.
 //!
+//! A compactor behind the writer may make one file of several that are closed, before the committer hears of them.
+//!
 //! Everything here is a pure state machine over [`FileIo`](crate::api::file_io::FileIo): Flink's `FileWriter`,
 //! `FileWriterBucket` and `FileCommitter`, whose recorded answers it gives (`docs/conformance.md`).
 
 mod bucket;
 mod committable;
 mod committer;
+mod compacting;
+mod compactor;
 mod handed_over;
 mod lines;
 mod names;
@@ -28,6 +32,7 @@ mod writer;
 pub use bucket::{BULK_MAGIC, BucketState, FileWriterBucket};
 pub use committable::FileSinkCommittable;
 pub use committer::{FileCommitError, FileCommitter};
+pub use compacting::{CompactingFileSink, CompactingFileWriter};
 pub use handed_over::{FileOfRecords, FileSinkCommitter};
 pub use lines::provenance;
 pub use names::{UniqueNames, transaction_of};
@@ -46,6 +51,9 @@ use crate::defects::{Defect, DefectSet};
 #[must_use]
 pub fn create_ports(config: FileSinkConfig, context: &WriterInitContext, defects: DefectSet) -> SinkPorts {
     let sink = FileSink::new(config, defects);
+    if let Some(compaction) = config.compaction {
+        return ports_of(&CompactingFileSink { sink, compaction }, context);
+    }
     if defects.has(Defect::FinishedFileIsError) {
         return ports_of(&WithCommitters::<_, RepeatedCommitIsError>::new(sink), context);
     }

@@ -180,6 +180,8 @@ pub(super) enum Property {
     ClockDrift,
     SlowClose,
     SkewLength,
+    Compaction,
+    CompactionEvery,
 }
 
 impl Scenario {

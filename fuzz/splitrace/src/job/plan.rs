@@ -108,6 +108,7 @@ fn sink(sink: &JobSink) -> SinkKind {
             buckets: files.buckets,
             lines: LineContent::Payload,
             medium: files.medium,
+            compaction: None,
         }),
         JobSink::Table(_) => SinkKind::PreparedTable,
     }

@@ -13,6 +13,13 @@ pub enum FileSinkCommittable {
     /// An in-progress file in an older state, which some file systems keep resources for. On a local one there is nothing
     /// to do, so a committable does not mean a visible file (FACT 82).
     Cleanup(PartFile),
+    /// One file that was made of several closed ones. When it is visible, these are removed: it holds all that was in them.
+    Compacted {
+        /// The file that is to become visible.
+        file: PartFile,
+        /// What it was made of, in that order.
+        sources: Vec<PartFile>,
+    },
 }
 
 impl FileSinkCommittable {
@@ -23,7 +30,16 @@ impl FileSinkCommittable {
     #[must_use]
     pub const fn file(&self) -> &PartFile {
         match self {
-            Self::Pending(file) | Self::Cleanup(file) => file,
+            Self::Pending(file) | Self::Compacted { file, .. } | Self::Cleanup(file) => file,
+        }
+    }
+
+    /// The files that it was made of; none of a file that a writer closed.
+    #[must_use]
+    pub fn sources(&self) -> &[PartFile] {
+        match self {
+            Self::Compacted { sources, .. } => sources,
+            Self::Pending(_) | Self::Cleanup(_) => &[],
         }
     }
 

@@ -52,11 +52,13 @@ impl FileCommitter {
     #[must_use]
     pub fn commit(&self, committable: &FileSinkCommittable) -> Option<FileOperation> {
         match committable {
-            FileSinkCommittable::Pending(file) => Some(FileOperation::Publish {
-                hidden: file.hidden.clone(),
-                target: file.target.clone(),
-                length: file.length,
-            }),
+            FileSinkCommittable::Pending(file) | FileSinkCommittable::Compacted { file, .. } => {
+                Some(FileOperation::Publish {
+                    hidden: file.hidden.clone(),
+                    target: file.target.clone(),
+                    length: file.length,
+                })
+            }
             FileSinkCommittable::Cleanup(_) => None,
         }
     }

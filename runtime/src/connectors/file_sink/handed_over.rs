@@ -3,12 +3,14 @@
 use super::FileCommitError;
 use super::committable::FileSinkCommittable;
 use super::committer::FileCommitter;
-use crate::api::file_io::FileAnswer;
+use crate::api::file_io::{FileAnswer, FileOperation};
 use crate::api::sink::{CommitRequest, Committer, SinkCommittable, SinkIo, SinkStateError, StoreAnswer};
+use crate::defects::DefectSet;
 use crate::encoding::encode_onto;
 use crate::ids::TransactionName;
 use crate::records::RecordRanges;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A closed file with the records in it, which is what the census must know of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -50,29 +52,51 @@ pub(super) struct FileContent {
 }
 
 /// Flink's `FileCommitter` as a sink's committer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FileSinkCommitter(pub(super) FileCommitter);
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FileSinkCommitter {
+    committer: FileCommitter,
+    /// Of files that are visible now and were made of others: how many of these it has asked to remove.
+    removed: BTreeMap<TransactionName, usize>,
+}
+
+impl FileSinkCommitter {
+    pub(super) const fn new(defects: DefectSet) -> Self {
+        Self { committer: FileCommitter::new(defects), removed: BTreeMap::new() }
+    }
+
+    /// Asks to remove the next one of what a visible file was made of; false when all are gone.
+    fn remove_next(&mut self, file: &FileOfRecords, io: &mut SinkIo) -> bool {
+        let removed = self.removed.get(&file.content.transaction).copied().unwrap_or(0);
+        let Some(source) = file.committable.sources().get(removed) else {
+            self.removed.remove(&file.content.transaction);
+            return false;
+        };
+        debug_assert_ne!(source.hidden, file.committable.file().hidden, "no file is made of itself");
+        self.removed.insert(file.content.transaction, removed + 1);
+        io.ask_file(FileOperation::Delete { path: source.hidden.clone() });
+        true
+    }
+}
 
 impl Committer for FileSinkCommitter {
     type Committable = FileOfRecords;
 
     fn commit(&mut self, request: &mut CommitRequest<FileOfRecords>, io: &mut SinkIo) {
-        let operation = self.0.commit(&request.committable().committable);
+        self.removed.remove(&request.committable().content.transaction);
+        let operation = self.committer.commit(&request.committable().committable);
         io.ask_file(operation.expect("only closed files are handed over"));
     }
 
-    fn answered(
-        &mut self,
-        request: &mut CommitRequest<FileOfRecords>,
-        answer: StoreAnswer,
-        _io: &mut SinkIo,
-    ) {
-        match answer {
-            StoreAnswer::Done { before: true } => return request.signal_already_committed(),
-            StoreAnswer::Unavailable | StoreAnswer::Unknown => return request.retry_later(),
-            _ => {}
+    /// The first answer says whether the file is visible; what follows only removes what it was made of, which is gone
+    /// already when a commit is repeated.
+    fn answered(&mut self, request: &mut CommitRequest<FileOfRecords>, answer: StoreAnswer, io: &mut SinkIo) {
+        let had_been_done = matches!(answer, StoreAnswer::Done { before: true });
+        if matches!(answer, StoreAnswer::Unavailable | StoreAnswer::Unknown) {
+            return request.retry_later();
         }
-        match self.0.answered(&request.committable().committable, file_answer(answer)) {
+        match self.committer.answered(&request.committable().committable, file_answer(answer)) {
+            Ok(()) if self.remove_next(request.committable(), io) => {}
+            Ok(()) if had_been_done => request.signal_already_committed(),
             Ok(()) => {}
             Err(FileCommitError::Failed { .. }) => request.retry_later(),
             Err(lost) => request.signal_failed_with_unknown_reason(lost.to_string()),

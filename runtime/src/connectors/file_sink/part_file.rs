@@ -34,6 +34,11 @@ impl PartFile {
         }
     }
 
+    /// The folder that it is in; empty for the root.
+    pub(super) fn folder(&self) -> &str {
+        self.target.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
     /// Writes behind what counts.
     pub(super) fn write(&mut self, bytes: &[u8], now_ms: u64, io: &mut FileIo) {
         io.ask(FileOperation::Write { path: self.hidden.clone(), at: self.length, bytes: bytes.to_vec() });

@@ -10,7 +10,6 @@
 
 use super::BucketState;
 use super::committable::FileSinkCommittable;
-use super::committer::FileCommitter;
 use super::handed_over::{FileContent, FileOfRecords, FileSinkCommitter, file_answer};
 use super::lines::line_of;
 use super::names::{UniqueNames, transaction_of};
@@ -48,6 +47,11 @@ impl FileSink {
     pub const fn new(config: FileSinkConfig, defects: DefectSet) -> Self {
         Self { config, defects }
     }
+
+    /// Its defects.
+    pub(super) const fn defects(&self) -> DefectSet {
+        self.defects
+    }
 }
 
 impl Sink for FileSink {
@@ -60,7 +64,7 @@ impl Sink for FileSink {
     }
 
     fn create_committer(&self, _context: &WriterInitContext) -> FileSinkCommitter {
-        FileSinkCommitter(FileCommitter::new(self.defects))
+        FileSinkCommitter::new(self.defects)
     }
 }
 
@@ -100,8 +104,18 @@ impl FileSinkWriter {
         }
     }
 
+    /// Learns of more that an older life's state holds.
+    pub(super) fn keep(&mut self, transaction: TransactionName) {
+        self.life.keep(&[transaction]);
+    }
+
+    /// A name that no other file has.
+    pub(super) fn unique_name(&mut self) -> String {
+        self.writer.unique_name()
+    }
+
     /// Passes on what the file writer asks for.
-    fn forward(&self, mut files: FileIo, io: &mut SinkIo) {
+    pub(super) fn forward(&self, mut files: FileIo, io: &mut SinkIo) {
         let is_dropped = |operation: &FileOperation| {
             matches!(operation, FileOperation::Sync { .. }) && self.defects.has(Defect::PendingFileNotSynced)
         };
@@ -128,6 +142,35 @@ impl FileSinkWriter {
             version: STATE_VERSION,
             bytes: encode_onto(&bucket, Vec::new()),
         })
+    }
+
+    /// Hands over what is closed and takes the state: the first half of a `prepare_commit`.
+    pub(super) fn close_files(&mut self, io: &mut SinkIo) -> Vec<FileOfRecords> {
+        let mut files = FileIo::default();
+        let prepared = self.writer.prepare_commit(self.input_ends, &mut files);
+        let buckets = self.writer.snapshot_state(&mut files);
+        self.forward(files, io);
+        self.state = buckets.into_iter().filter_map(|bucket| self.element_of(bucket)).collect();
+        let pending = prepared.into_iter().filter(|committable| match committable {
+            FileSinkCommittable::Pending(_) | FileSinkCommittable::Compacted { .. } => true,
+            // The file systems that this serves keep nothing that would have to be cleaned up.
+            FileSinkCommittable::Cleanup(_) => false,
+        });
+        let committables: Vec<_> = pending
+            .map(|committable| {
+                let content = self.contents.remove(&committable.file().hidden);
+                FileOfRecords { content: content.expect("each file holds records"), committable }
+            })
+            .collect();
+        debug_assert_eq!(self.contents.len(), self.state.len(), "what is not handed over is in the state");
+        committables
+    }
+
+    /// From here on files are named, and counted, under the next number: the second half.
+    pub(super) fn begin_next_number(&mut self) {
+        self.number = self.number.next();
+        let (writer, fence) = (self.life.writer(), self.life.fence());
+        self.writer.rename(|names| names.go_on_under(writer, fence, self.number));
     }
 
     /// Removes what older lives left behind.
@@ -246,26 +289,8 @@ impl CommittingSinkWriter for FileSinkWriter {
     type Committable = FileOfRecords;
 
     fn prepare_commit(&mut self, io: &mut SinkIo) -> Vec<FileOfRecords> {
-        let mut files = FileIo::default();
-        let prepared = self.writer.prepare_commit(self.input_ends, &mut files);
-        let buckets = self.writer.snapshot_state(&mut files);
-        self.forward(files, io);
-        self.state = buckets.into_iter().filter_map(|bucket| self.element_of(bucket)).collect();
-        let pending = prepared.into_iter().filter(|committable| match committable {
-            FileSinkCommittable::Pending(_) => true,
-            // The file systems that this serves keep nothing that would have to be cleaned up.
-            FileSinkCommittable::Cleanup(_) => false,
-        });
-        let committables = pending
-            .map(|committable| {
-                let content = self.contents.remove(&committable.file().hidden);
-                FileOfRecords { content: content.expect("each file holds records"), committable }
-            })
-            .collect();
-        debug_assert_eq!(self.contents.len(), self.state.len(), "what is not handed over is in the state");
-        self.number = self.number.next();
-        let (writer, fence) = (self.life.writer(), self.life.fence());
-        self.writer.rename(|names| names.go_on_under(writer, fence, self.number));
+        let committables = self.close_files(io);
+        self.begin_next_number();
         committables
     }
 }

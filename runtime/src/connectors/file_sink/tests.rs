@@ -41,6 +41,13 @@ pub(super) fn perform(files: &mut BTreeMap<String, Vec<u8>>, operation: &FileOpe
         FileOperation::List { .. } => {
             FileAnswer::Listed(files.iter().map(|(path, file)| (path.clone(), file.len() as u64)).collect())
         }
+        FileOperation::Read { path, at, length } => match files.get(path) {
+            Some(file) => {
+                let left = file.get(*at as usize..).unwrap_or_default();
+                FileAnswer::Bytes(left[..left.len().min(*length as usize)].to_vec())
+            }
+            None => FileAnswer::NotFound,
+        },
         other => panic!("unexpected {other:?}"),
     }
 }

@@ -141,6 +141,11 @@ impl FileWriter {
         self.next_check_ms = now_ms + self.config.bucket_check_interval_ms;
     }
 
+    /// A name that no other file has.
+    pub(super) fn unique_name(&mut self) -> String {
+        self.names.next()
+    }
+
     /// Changes how new files are named.
     pub(super) fn rename(&mut self, change: impl FnOnce(&mut UniqueNames)) {
         change(&mut self.names);

@@ -3,7 +3,8 @@
 use super::{Drawer, Property};
 use crate::choices::Choices;
 use splitrace_runtime::config::{
-    CommittersConfig, FileMedium, FileSinkConfig, LineContent, LogSinkConfig, SinkKind, SinkTopologyConfig,
+    CommittersConfig, CompactionConfig, FileMedium, FileSinkConfig, LineContent, LogSinkConfig, SinkKind,
+    SinkTopologyConfig,
 };
 use splitrace_runtime::connectors::file_sink::{Format, RollingPolicy};
 
@@ -44,6 +45,9 @@ pub(super) fn draw_topology<C: Choices>(drawer: &mut Drawer<C>) -> SinkTopologyC
     SinkTopologyConfig { committers: are_apart.then_some(committers) }
 }
 
+/// File sinks in a hundred that compact, unless their format does not let them.
+const COMPACTION_PERCENT: u64 = 12;
+
 /// Files so small and so short-lived that a run closes many of them, by each of the reasons that there are.
 fn draw_files<C: Choices>(drawer: &mut Drawer<C>) -> FileSinkConfig {
     let on_checkpoint = drawer.percent(Property::RollsOnCheckpoint, 50);
@@ -54,12 +58,17 @@ fn draw_files<C: Choices>(drawer: &mut Drawer<C>) -> FileSinkConfig {
         rollover_interval_ms: drawer.within(Property::RolloverInterval, 20, 300),
         inactivity_interval_ms: drawer.within(Property::InactivityInterval, 20, 300),
     };
+    let compacts = drawer.percent(Property::Compaction, COMPACTION_PERCENT);
+    let compaction =
+        CompactionConfig { every_checkpoints: drawer.within(Property::CompactionEvery, 1, 4) as u32 };
+    let is_bulk = on_checkpoint && bulk;
     FileSinkConfig {
         policy: if on_checkpoint { RollingPolicy::OnCheckpoint } else { by_size_and_age },
-        format: if on_checkpoint && bulk { Format::Bulk } else { Format::Row },
+        format: if is_bulk { Format::Bulk } else { Format::Row },
         bucket_check_interval_ms: drawer.within(Property::BucketCheckInterval, 20, 200),
         buckets: drawer.within(Property::Buckets, 1, 3) as u32,
         lines: LineContent::Provenance,
         medium: if on_checkpoint && in_objects { FileMedium::ObjectStore } else { FileMedium::FileSystem },
+        compaction: (compacts && !is_bulk).then_some(compaction),
     }
 }

@@ -3,6 +3,7 @@
 use super::super::tests::perform;
 use super::*;
 use crate::api::sink::SinkCommittable;
+use crate::connectors::file_sink::FileCommitter;
 use crate::ids::{AttemptNumber, LeaderEpoch, SplitId, SubtaskId};
 use crate::message::StoreReply;
 use std::collections::BTreeMap;
