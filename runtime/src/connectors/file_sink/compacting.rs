@@ -74,11 +74,10 @@ impl CompactingFileWriter {
         self.compactor.is_due() || is_last
     }
 
-    /// The sources go when the file that was made of them is visible. A defective compactor does not wait.
-    fn remove_early(&self, handed_on: &[FileOfRecords], io: &mut SinkIo) {
+    /// A source goes when the file that was made of it is visible. A defective compactor does not wait.
+    fn remove_early(&self, source: &FileOperation, io: &mut SinkIo) {
         if self.defects.has(Defect::SourcesRemovedEarly) {
-            let sources = handed_on.iter().flat_map(|file| file.committable.sources());
-            sources.for_each(|source| io.ask_file(FileOperation::Delete { path: source.hidden.clone() }));
+            io.ask_file(FileOperation::Delete { path: source.path().to_owned() });
         }
     }
 }
@@ -137,10 +136,13 @@ impl SinkWriter for CompactingFileWriter {
         };
         let mut files = FileIo::default();
         match self.compactor.read(asked, bytes.clone(), &mut files) {
-            Ok(()) => self.writer.forward(files, io),
-            Err(error) => return WriterVerdict::Failed(error.to_string()),
+            Ok(()) => {
+                self.writer.forward(files, io);
+                self.remove_early(asked, io);
+                WriterVerdict::Settled
+            }
+            Err(error) => WriterVerdict::Failed(error.to_string()),
         }
-        WriterVerdict::Settled
     }
 }
 
@@ -156,7 +158,6 @@ impl CommittingSinkWriter for CompactingFileWriter {
             let now_ms = io.processing_time_ms();
             handed_on = self.compactor.hand_on(now_ms, || self.writer.unique_name(), &mut files);
             self.writer.forward(files, io);
-            self.remove_early(&handed_on, io);
         }
         let element = |file: &FileOfRecords| WriterStateElement {
             transaction: file.transaction(),

@@ -302,6 +302,7 @@ fn name_of(json: &str, outside: &mut Outside) -> String {
     let kind = match committable {
         FileSinkCommittable::Pending(_) => "pending",
         FileSinkCommittable::Cleanup(_) => "cleanup",
+        FileSinkCommittable::Compacted { .. } => unreachable!("the recorded writer compacts nothing"),
     };
     let name = committable.file().target.rsplit('/').next().unwrap_or_default();
     format!("{kind}:{}", outside.renamed(name))
