@@ -21,7 +21,7 @@ pub struct FileSinkConfig {
     #[serde(default)]
     pub medium: FileMedium,
     /// Whether small files become larger ones before they are committed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub compaction: Option<CompactionConfig>,
 }
 
