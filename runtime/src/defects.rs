@@ -358,7 +358,7 @@ registry! {
         ["C2", "R1"], "FLINK-26580 (FIL-04)", Historical;
     CompactorEndsUnflushed = "compactor-ends-unflushed",
         "at the end of the input the compactor keeps what it has gathered, and waits for a checkpoint that is due",
-        ["C2", "R1"], "FLINK-34117 (FIL-05)", Historical;
+        ["C2", "R1", "C4"], "FLINK-34117 (FIL-05)", Historical;
     SourcesRemovedEarly = "sources-removed-early",
         "what a file was made of is removed before its checkpoint is complete",
         ["C2", "R1", "K1", "S3", "S4"], "made up for C2 (cf. FIL-04)", Planted;

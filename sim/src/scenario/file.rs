@@ -181,7 +181,8 @@ impl Scenario {
         match self.job.sink {
             SinkKind::Files(files) if !files.is_valid() => Err(ScenarioError::value(
                 "job.sink.files",
-                "bucket_check_interval_ms and buckets are at least 1, and a bulk format or an object store rolls on checkpoints; \
+                "bucket_check_interval_ms and buckets are at least 1, and a bulk format or an object store rolls on \
+                 checkpoints; \
                  compaction.every_checkpoints is at least 1, and files of a bulk format are not compacted",
             )),
             SinkKind::Log(log) if !log.is_valid() => Err(ScenarioError::value(
