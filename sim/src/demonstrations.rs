@@ -10,16 +10,21 @@
 
 mod coordination;
 mod historical_sinks;
+mod logs;
 mod reading;
 mod sinks;
 mod tasks;
 
-use crate::choices::RecordedChoices;
+use crate::choices::{BenignChoices, RecordedChoices};
 use crate::run::{RunReport, run_recorded};
 use crate::scenario::{DemoMode, DemoOptions, FaultConfig, NetworkConfig, NetworkSemantics, Scenario};
-use splitrace_invariants::Outcome;
+use crate::twice::first_divergence;
+use splitrace_invariants::{Code, Outcome};
 use splitrace_runtime::config::{HeartbeatConfig, JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::defects::{Defect, DefectSet};
+
+/// So many pairs of runs are compared where one run shows nothing.
+const PAIRS_MAX: u32 = 8;
 
 /// How a defect is demonstrated.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +41,7 @@ impl Demonstration {
     /// Every demonstration.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [coordination::ALL, reading::ALL, tasks::ALL, sinks::ALL, historical_sinks::ALL].concat()
+        [coordination::ALL, logs::ALL, reading::ALL, tasks::ALL, sinks::ALL, historical_sinks::ALL].concat()
     }
 
     /// How this defect is demonstrated.
@@ -65,11 +70,19 @@ impl Demonstration {
         run_recorded(&self.defective(), &RecordedChoices::default())
     }
 
-    /// Whether a run was ended by an invariant that the defect's entry names.
+    /// Whether a run with the defect is ended by an invariant that the defect's entry names. What breaks D1 takes two runs
+    /// to see, and may hide from a pair.
     #[must_use]
-    pub fn is_found_in(&self, report: &RunReport) -> bool {
-        let Outcome::Violated(violation) = &report.outcome else { return false };
-        self.defect.entry().invariants.contains(&violation.code.as_str())
+    pub fn is_found(&self) -> bool {
+        let named = self.defect.entry().invariants;
+        if named.contains(&Code::D1.as_str()) {
+            let scenario = self.defective();
+            return first_divergence(&scenario, || BenignChoices, PAIRS_MAX).is_some();
+        }
+        match self.run_defective().outcome {
+            Outcome::Violated(violation) => named.contains(&violation.code.as_str()),
+            _ => false,
+        }
     }
 }
 
