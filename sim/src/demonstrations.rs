@@ -8,6 +8,7 @@
 //! Refused: recorded choices of a run that a search had found. They show the bug too, but nobody can read them, and every
 //! change of the world makes them stale.
 
+mod compaction;
 mod coordination;
 mod historical_sinks;
 mod logs;
@@ -41,7 +42,16 @@ impl Demonstration {
     /// Every demonstration.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [coordination::ALL, logs::ALL, reading::ALL, tasks::ALL, sinks::ALL, historical_sinks::ALL].concat()
+        [
+            compaction::ALL,
+            coordination::ALL,
+            logs::ALL,
+            reading::ALL,
+            tasks::ALL,
+            sinks::ALL,
+            historical_sinks::ALL,
+        ]
+        .concat()
     }
 
     /// How this defect is demonstrated.
