@@ -362,6 +362,69 @@ registry! {
     SourcesRemovedEarly = "sources-removed-early",
         "what a file was made of is removed before its checkpoint is complete",
         ["C2", "R1", "K1", "S3", "S4"], "made up for C2 (cf. FIL-04)", Planted;
+    CoordinatorFutureLeaked = "coordinator-future-leaked",
+        "a checkpoint that is aborted while a coordinator still snapshots keeps others from ever being triggered",
+        ["K1", "S4"], "FLINK-26394, FLINK-27148 (SRC-08)", Historical;
+    NoResetWithoutCheckpoint = "no-reset-without-checkpoint",
+        "coordinators are not reset when there is no checkpoint yet, and what they had assigned stays assigned",
+        ["C2", "S1", "S4", "R1"], "FLINK-20222 (SRC-10)", Historical;
+    TrackerInState = "tracker-in-state",
+        "a coordinator's state holds what its assignment tracker remembers, and a restore brings it back",
+        ["S1", "C1", "R1", "B1", "S5"], "FLINK-21817 (SRC-11)", Historical;
+    CoordinatorsResetTwice = "coordinators-reset-twice",
+        "a global failure inside a global failover resets the coordinators once more, though no task restarts with them",
+        ["S1", "S4", "C1", "R1"], "FLINK-31041 (SRC-12)", Historical;
+    SavepointAnnounced = "savepoint-announced",
+        "the completion of a savepoint is announced like a checkpoint's, though nothing ever restores it",
+        ["C3", "C1", "C2", "S1", "R1"], "FLINK-10354, FLINK-25191 (SRC-14)", Historical;
+    IdleReaderNeverTold = "idle-reader-never-told",
+        "a reader that never got a split is never told that none will come",
+        ["S4"], "FLINK-21159 (ENU-01)", Historical;
+    FirstPartEndsSource = "first-part-ends-source",
+        "a reader that has read the first part of a source's splits is told that no split will come, as if all were read",
+        ["C2", "S4", "S1", "R1"], "FLINK-30334 (ENU-05)", Historical;
+    ParkedSplitsNotSnapshotted = "parked-splits-not-snapshotted",
+        "a reader parks restored splits until it is set up, and its snapshots do not hold them meanwhile",
+        ["S1", "C2", "R1"], "FLINK-39645 (ENU-06)", Historical;
+    ReportedSplitsForgotten = "reported-splits-forgotten",
+        "splits that restored readers report are in nobody's checkpoint until they are assigned anew",
+        ["S1", "C2", "R1"], "FLINK-40469 (ENU-08)", Historical;
+    ReturnedSplitsShelved = "returned-splits-shelved",
+        "splits that come back go into a list from which nothing is ever assigned",
+        ["C2", "S4"], "NATS connector PR 93 (ENU-12)", Historical;
+    SplitMovedUnrevoked = "split-moved-unrevoked",
+        "a split is moved to another reader while the one that has it reads on",
+        ["S1", "C1", "R1"], "RisingWave PR 18541 (ENU-13)", Historical;
+    RestoredPlanReordered = "restored-plan-reordered",
+        "a restored enumerator has its plan in another order, and goes on at its old position in it",
+        ["C2", "C1", "S1", "R1", "S4", "S5"], "FLINK-40216, FLINK-38218 (ENU-14)", Historical;
+    OldCoordinatorUnfenced = "old-coordinator-unfenced",
+        "an enumerator that a reset replaced goes on for a while, and still assigns what it has",
+        ["S1", "S3", "S4", "S5", "C1", "C2", "R1", "B1"], "FLINK-24607, FLINK-32411 (SRC-13)", Historical;
+    HeldPositionsForgotten = "held-positions-forgotten",
+        "an enumerator keeps only the names of splits that it takes back, and begins them anew",
+        ["C1", "R1", "S5", "S1"], "FLINK-38453 (ENU-07)", Historical;
+    IdleFetcherSilent = "idle-fetcher-silent",
+        "a fetcher becomes idle after its last batch was taken, and the reader is not told to look again",
+        ["S4"], "FLINK-18128, FLINK-19223 (RDR-01)", Historical;
+    IdleFlagOverAddedSplit = "idle-flag-over-added-split",
+        "a fetcher that found nothing to do calls itself idle though a split came in between",
+        ["S4", "C2", "S1", "R1"], "FLINK-19253 (RDR-02)", Historical;
+    LastFetcherEndsSilently = "last-fetcher-ends-silently",
+        "the reader waits for the last fetcher to be gone, and is not told when it is",
+        ["S4"], "FLINK-19448 (RDR-03)", Historical;
+    SplitReaderClosedEarly = "split-reader-closed-early",
+        "a split reader is closed as soon as its fetcher is idle, with batches still unread that borrow its memory",
+        ["C2", "R1"], "FLINK-35924 (RDR-06)", Historical;
+    SplitReaderShared = "split-reader-shared",
+        "a fetcher that ends closes the split reader that the next fetcher reads with",
+        ["C2", "S1", "S4", "R1"], "Hudi issue 19314 (RDR-08)", Historical;
+    PauseOfEndedSplitRefused = "pause-of-ended-split-refused",
+        "a call that pauses or resumes a split which a fetcher has just dropped is refused, and the others that it names stay as they are",
+        ["S4"], "FLINK-36630, FLINK-39728 (RDR-09)", Historical;
+    WokenReadDropped = "woken-read-dropped",
+        "a fetch that is woken up drops what it was about to bring",
+        ["C2", "R1", "S4"], "RisingWave PR 23321 (ENG-03)", Historical;
 }
 
 /// Which quirks a run has.

@@ -16,6 +16,7 @@
 //! so many batches' would not hold), and fetchers inside the reader's poll (nothing could interleave).
 
 mod hand_over_queue;
+mod idle_flag;
 mod paused_splits;
 mod source_reader_base;
 mod split_fetcher;

@@ -14,6 +14,7 @@ mod historical_sinks;
 mod logs;
 mod reading;
 mod sinks;
+mod sources;
 mod tasks;
 
 use crate::choices::{BenignChoices, RecordedChoices};
@@ -47,6 +48,7 @@ impl Demonstration {
             coordination::ALL,
             logs::ALL,
             reading::ALL,
+            sources::ALL,
             tasks::ALL,
             sinks::ALL,
             historical_sinks::ALL,

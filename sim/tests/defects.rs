@@ -129,6 +129,27 @@ defects! {
     one_leftover_compacted = "one-leftover-compacted";
     compactor_ends_unflushed = "compactor-ends-unflushed";
     sources_removed_early = "sources-removed-early";
+    coordinator_future_leaked = "coordinator-future-leaked";
+    no_reset_without_checkpoint = "no-reset-without-checkpoint";
+    tracker_in_state = "tracker-in-state";
+    coordinators_reset_twice = "coordinators-reset-twice";
+    savepoint_announced = "savepoint-announced";
+    idle_reader_never_told = "idle-reader-never-told";
+    first_part_ends_source = "first-part-ends-source";
+    parked_splits_not_snapshotted = "parked-splits-not-snapshotted";
+    reported_splits_forgotten = "reported-splits-forgotten";
+    returned_splits_shelved = "returned-splits-shelved";
+    split_moved_unrevoked = "split-moved-unrevoked";
+    restored_plan_reordered = "restored-plan-reordered";
+    old_coordinator_unfenced = "old-coordinator-unfenced";
+    held_positions_forgotten = "held-positions-forgotten";
+    idle_fetcher_silent = "idle-fetcher-silent";
+    idle_flag_over_added_split = "idle-flag-over-added-split";
+    last_fetcher_ends_silently = "last-fetcher-ends-silently";
+    split_reader_closed_early = "split-reader-closed-early";
+    split_reader_shared = "split-reader-shared";
+    pause_of_ended_split_refused = "pause-of-ended-split-refused";
+    woken_read_dropped = "woken-read-dropped";
 }
 
 #[test]

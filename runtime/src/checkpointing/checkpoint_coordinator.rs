@@ -64,6 +64,8 @@ pub struct CheckpointCoordinator {
     wanted_savepoint: Option<CheckpointKind>,
     /// The job is being stopped with a savepoint: nothing periodic begins.
     stopping: bool,
+    /// A trigger never came to its end: none follows.
+    trigger_leaked: bool,
     consecutive_failures: u32,
 }
 
@@ -82,8 +84,15 @@ impl CheckpointCoordinator {
             wanted_at_once: false,
             wanted_savepoint: None,
             stopping: false,
+            trigger_leaked: false,
             consecutive_failures: 0,
         }
+    }
+
+    /// The trigger of an aborted checkpoint still waits for its coordinators, and nobody will ever answer it. Only a
+    /// defect does this.
+    pub const fn leak_trigger(&mut self) {
+        self.trigger_leaked = true;
     }
 
     /// Takes over from the last leader: the durable counter and the latest completed checkpoint.
@@ -231,7 +240,8 @@ impl CheckpointCoordinator {
         let settings = self.settings?;
         let asked = self.wanted_at_once || (self.schedule == Schedule::Due && !self.pausing);
         let room = self.pending.len() < settings.concurrent_max.max(1) as usize;
-        if self.raising.is_some() || self.is_suspended() || self.is_stopped() {
+        let is_triggering = self.raising.is_some() || self.trigger_leaked;
+        if is_triggering || self.is_suspended() || self.is_stopped() {
             return None;
         }
         // A savepoint waits for neither pause nor room (Flink's `forceCheckpoint`), and leaves the schedule alone.

@@ -48,6 +48,8 @@ pub enum EnumeratorFailure {
     SplitRequest(u32),
     /// In `snapshot_state` of this checkpoint: that checkpoint fails, the job goes on.
     Snapshot(u64),
+    /// In `notify_checkpoint_complete` of this checkpoint: the job fails over as a whole, and has a checkpoint to restore.
+    Completion(u64),
 }
 
 /// In which snapshots an enumerator assigns a split.

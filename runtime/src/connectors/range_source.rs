@@ -15,7 +15,7 @@ pub use split_reader::{RangeRecordEmitter, RangeSplitReader};
 
 use crate::api::source::{
     Boundedness, EnumeratorFactory, ReaderAdapter, ReaderPort, SimpleVersionedSerializer, Source,
-    SourceEnumerators, SourceReader, SourceSplit, SplitEnumerator,
+    SourceEnumerators, SourceReader, SourceSplit,
 };
 use crate::api::source_state::StateError;
 use crate::config::{
@@ -26,12 +26,17 @@ use crate::encoding::encode_onto;
 use crate::ids::{OperatorUid, SplitId};
 use crate::reader_base::{ReaderOptions, SourceReaderBase};
 use crate::records::SplitPosition;
+use defective::AlteredSource;
+use defective::assignment::{
+    ForgetsReports, KeepsNamesOnly, LeaksOrder, MovesUnrevoked, PlansAgain, ShelvesReturned,
+    TellsAssignedOnly,
+};
 use defective::discovery::{
-    DiscoveringEnumerator, MovesPosition, ReturnsEarly, ServesGoneReaders, TakesEveryResult,
+    EndsWithFirstPart, MovesPosition, ReordersPlan, ReturnsEarly, ServesGoneReaders, TakesEveryResult,
 };
-use defective::{
-    AheadReader, AlteredSource, LeakyEnumerator, RepeatingEnumerator, SkippingReader, SwappingReader,
-};
+use defective::enumerator::{EnumeratorHabit, HabitualEnumerator};
+use defective::readers::{AheadReader, ParkingReader, SkippingReader, SwappingReader};
+use defective::split_reader::LosingSplitReader;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -172,31 +177,34 @@ pub fn range_enumerators(config: &VertexConfig, defects: DefectSet) -> Arc<dyn E
         Defect::DiscoveredSplitForGoneReader,
         Defect::DiscoveryResultTwice,
         Defect::WorkerMovesPosition,
+        Defect::ReturnedSplitsShelved,
+        Defect::SplitMovedUnrevoked,
+        Defect::IdleReaderNeverTold,
+        Defect::ReportedSplitsForgotten,
+        Defect::RestoredPlanReordered,
+        Defect::FirstPartEndsSource,
+        Defect::HeldPositionsForgotten,
     ];
     match defects.first_of(&altered) {
         None => Arc::new(SourceEnumerators(source)),
-        Some(Defect::EnumeratorRepeatsSplits) => altered_enumerators::<RepeatingEnumerator>(source),
-        Some(Defect::EmptyDiscoveryReturnsEarly) => {
-            altered_enumerators::<DiscoveringEnumerator<ReturnsEarly>>(source)
-        }
-        Some(Defect::DiscoveredSplitForGoneReader) => {
-            altered_enumerators::<DiscoveringEnumerator<ServesGoneReaders>>(source)
-        }
-        Some(Defect::DiscoveryResultTwice) => {
-            altered_enumerators::<DiscoveringEnumerator<TakesEveryResult>>(source)
-        }
-        Some(Defect::WorkerMovesPosition) => {
-            altered_enumerators::<DiscoveringEnumerator<MovesPosition>>(source)
-        }
-        Some(_) => altered_enumerators::<LeakyEnumerator>(source),
+        Some(Defect::EnumeratorRepeatsSplits) => habitual::<PlansAgain>(source),
+        Some(Defect::EmptyDiscoveryReturnsEarly) => habitual::<ReturnsEarly>(source),
+        Some(Defect::DiscoveredSplitForGoneReader) => habitual::<ServesGoneReaders>(source),
+        Some(Defect::DiscoveryResultTwice) => habitual::<TakesEveryResult>(source),
+        Some(Defect::WorkerMovesPosition) => habitual::<MovesPosition>(source),
+        Some(Defect::ReturnedSplitsShelved) => habitual::<ShelvesReturned>(source),
+        Some(Defect::SplitMovedUnrevoked) => habitual::<MovesUnrevoked>(source),
+        Some(Defect::IdleReaderNeverTold) => habitual::<TellsAssignedOnly>(source),
+        Some(Defect::ReportedSplitsForgotten) => habitual::<ForgetsReports>(source),
+        Some(Defect::RestoredPlanReordered) => habitual::<ReordersPlan>(source),
+        Some(Defect::FirstPartEndsSource) => habitual::<EndsWithFirstPart>(source),
+        Some(Defect::HeldPositionsForgotten) => habitual::<KeepsNamesOnly>(source),
+        Some(_) => habitual::<LeaksOrder>(source),
     }
 }
 
-fn altered_enumerators<E>(source: RangeSource) -> Arc<dyn EnumeratorFactory>
-where
-    E: SplitEnumerator<Split = RangeSplit, Extra = u32> + From<RangeEnumerator>,
-{
-    Arc::new(SourceEnumerators(AlteredSource::<E, RangeReader>::new(source)))
+fn habitual<H: EnumeratorHabit>(source: RangeSource) -> Arc<dyn EnumeratorFactory> {
+    Arc::new(SourceEnumerators(AlteredSource::<HabitualEnumerator<H>, RangeReader>::new(source)))
 }
 
 /// A reader as a task runs it. `pull`: it asks for splits when it is idle.
@@ -212,11 +220,17 @@ pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<
         discovery: None,
     };
     let source = RangeSource { operator: OperatorUid::default(), plan, task: *config };
-    let altered = [Defect::ReaderSnapshotsAhead, Defect::ReaderSwapsRecords, Defect::PausedRecordsSkipped];
+    let altered = [
+        Defect::ReaderSnapshotsAhead,
+        Defect::ReaderSwapsRecords,
+        Defect::PausedRecordsSkipped,
+        Defect::ParkedSplitsNotSnapshotted,
+    ];
     match defects.first_of(&altered) {
         None => {}
         Some(Defect::ReaderSnapshotsAhead) => return altered_reader::<AheadReader>(source),
         Some(Defect::ReaderSwapsRecords) => return altered_reader::<SwappingReader>(source),
+        Some(Defect::ParkedSplitsNotSnapshotted) => return altered_reader::<ParkingReader>(source),
         Some(_) => return altered_reader::<SkippingReader>(source),
     }
     let ReaderKind::Fetchers(FetcherConfig { threading, queue_capacity }) = config.reader else {
@@ -228,7 +242,13 @@ pub fn range_reader(config: &TaskConfig, pull: bool, defects: DefectSet) -> Box<
         pull,
         allows_unaligned_splits: config.alignment.is_some_and(|alignment| alignment.allow_unaligned_splits),
     };
-    let reader = SourceReaderBase::new(options, RangeSplitReader::new(*config), RangeRecordEmitter, defects);
+    let split_reader = RangeSplitReader::new(*config);
+    if defects.has(Defect::WokenReadDropped) {
+        let losing = LosingSplitReader::from(split_reader);
+        let reader = SourceReaderBase::new(options, losing, RangeRecordEmitter, defects);
+        return Box::new(ReaderAdapter::with_reader(source, reader));
+    }
+    let reader = SourceReaderBase::new(options, split_reader, RangeRecordEmitter, defects);
     Box::new(ReaderAdapter::with_reader(source, reader))
 }
 

@@ -17,6 +17,7 @@ mod alignment;
 mod alignment_tests;
 mod checkpoints;
 mod context;
+mod outlived;
 mod reader_events;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,8 @@ pub struct SourceCoordinator {
     worker: Worker,
     /// `None` when the source waits for nobody in event time.
     alignment: Option<Box<WatermarkAlignment>>,
+    /// The enumerator that was replaced last, where a defect lets it go on.
+    outlived: Option<Box<dyn EnumeratorPort>>,
 }
 
 impl Hash for SourceCoordinator {
@@ -68,6 +71,9 @@ impl Hash for SourceCoordinator {
         self.context.hash(hasher);
         self.worker.hash(hasher);
         self.alignment.hash(hasher);
+        if let Some(outlived) = &self.outlived {
+            outlived.hash(hasher);
+        }
     }
 }
 
@@ -111,6 +117,7 @@ impl SourceCoordinator {
             context,
             worker: Worker::new(0),
             alignment: None,
+            outlived: None,
         }
     }
 
@@ -153,10 +160,7 @@ impl SourceCoordinator {
                 if self.worker.is_busy() {
                     out.cancel_timer(Timer::AsyncCallReturns);
                 }
-                match self.reset_to_checkpoint(generation, restored) {
-                    Ok(()) => self.start(out),
-                    Err(error) => self.context.fail_job(error, out),
-                }
+                self.replace(generation, restored, out);
             }
             CoordinatorMail::FromReader { attempt, event } => self.on_reader_event(attempt, event, out),
             CoordinatorMail::ExecutionAttemptReady(attempt) => self.context.attempt_ready(attempt),
@@ -175,6 +179,7 @@ impl SourceCoordinator {
                 self.call(out, |enumerator, context| {
                     enumerator.notify_checkpoint_complete(checkpoint, context)
                 });
+                self.outlived_acts(out);
             }
             CoordinatorMail::NotifyCheckpointAborted(checkpoint) => {
                 out.emit(EventKind::CoordinatorNotified { checkpoint, completed: false });
@@ -194,6 +199,20 @@ impl SourceCoordinator {
             }
             CoordinatorMail::Timer(Timer::AlignmentAnnouncement) => self.announce_alignment(out),
             CoordinatorMail::Timer(timer) => debug_assert!(false, "a source coordinator sets no {timer:?}"),
+        }
+    }
+
+    /// A new coordinator takes the place of the old one, if there is one.
+    fn replace(&mut self, generation: u32, restored: Option<(CheckpointId, Vec<u8>)>, out: &mut Outbox) {
+        let old = self.enumerator.clone();
+        match self.reset_to_checkpoint(generation, restored) {
+            Ok(()) => self.start(out),
+            Err(error) => self.context.fail_job(error, out),
+        }
+        if let Some(old) = old
+            && self.defects.has(Defect::OldCoordinatorUnfenced)
+        {
+            self.outlive(old);
         }
     }
 

@@ -105,6 +105,17 @@ impl SplitAssignmentTracker {
         Ok(())
     }
 
+    /// All that it remembers, as if nothing of it were filed.
+    #[must_use]
+    pub fn all(&self) -> Assignments {
+        let mut all = Assignments::new();
+        for (subtask, splits) in self.by_checkpoint.values().chain([&self.uncheckpointed]).flatten() {
+            all.entry(*subtask).or_default().extend(splits.iter().cloned());
+        }
+        debug_assert_eq!(all.values().map(Vec::len).sum::<usize>(), self.len(), "nothing is left out");
+        all
+    }
+
     /// How many splits it remembers, for bounds on memory.
     #[must_use]
     pub fn len(&self) -> usize {

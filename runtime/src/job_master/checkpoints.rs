@@ -201,6 +201,9 @@ impl MainThread {
         if completed.kind == CheckpointKind::Savepoint {
             // No notice, nothing dropped from the tracker, no recovery point: only its user knows.
             self.checkpoints.savepoint_stored(checkpoint);
+            if self.config.defects.has(Defect::SavepointAnnounced) {
+                self.announce(checkpoint, out);
+            }
             return;
         }
         self.checkpoints.completed(completed, out);
@@ -212,6 +215,11 @@ impl MainThread {
             self.fail_job(self.stopped_and_failed("a task failed while it was being stored"), out);
             return;
         }
+        self.announce(checkpoint, out);
+    }
+
+    /// Everybody may know that it is complete: coordinators first.
+    fn announce(&mut self, checkpoint: CheckpointId, out: &mut Outbox) {
         for held in &mut self.holders {
             dropped(held.holder.notify_checkpoint_complete(checkpoint, out));
         }
@@ -251,8 +259,13 @@ impl MainThread {
 
     /// Gives a pending checkpoint up and tells holders and tasks. Does nothing when it is not pending.
     pub(super) fn abort_checkpoint(&mut self, checkpoint: CheckpointId, reason: &str, out: &mut Outbox) {
+        let phase = self.checkpoints.pending_mut(checkpoint).map(|pending| pending.phase());
         if !self.checkpoints.abort(checkpoint, out) {
             return;
+        }
+        let is_triggering = phase == Some(PendingPhase::CoordinatorSnapshots);
+        if is_triggering && self.config.defects.has(Defect::CoordinatorFutureLeaked) {
+            self.checkpoints.leak_trigger();
         }
         tracing::debug!(%checkpoint, reason, "aborted");
         out.emit(EventKind::CheckpointAborted { checkpoint, reason: reason.to_owned() });

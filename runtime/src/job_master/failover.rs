@@ -40,6 +40,8 @@ pub(super) struct Failovers {
     pub(super) active: Vec<Failover>,
     pub(super) restarted: Vec<SubtaskId>,
     pub(super) strategy: RestartStrategy,
+    /// The global failover that is under way took in others: they need no restore of their own.
+    subsumed: bool,
     last_number: u64,
 }
 
@@ -49,6 +51,7 @@ impl Failovers {
             active: Vec::new(),
             restarted: Vec::new(),
             strategy: RestartStrategy::new(config),
+            subsumed: false,
             last_number: INITIAL_WAIT,
         }
     }
@@ -185,7 +188,11 @@ impl MainThread {
     /// Flink's `handleGlobalFailure`: all tasks and all coordinators restart. While one is under way, another changes
     /// nothing (FACT 31).
     pub(super) fn fail_globally(&mut self, cause: String, out: &mut Outbox) {
-        if !self.is_job_active() || self.failovers.active.iter().any(|failover| failover.global) {
+        if !self.is_job_active() {
+            return;
+        }
+        self.failovers.subsumed |= !self.failovers.active.is_empty();
+        if self.failovers.active.iter().any(|failover| failover.global) {
             return;
         }
         self.abort_all("the job fails over", out);
@@ -286,8 +293,7 @@ impl MainThread {
                 waiting.push(failover);
             }
         }
-        debug_assert!(self.failovers.active.is_empty(), "a restore starts no failover");
-        self.failovers.active = waiting;
+        self.failovers.active.extend(waiting);
     }
 
     /// The first execution whose end a failover still awaits.
@@ -309,7 +315,9 @@ impl MainThread {
         let Failover { global, subtasks, .. } = failover;
         let checkpoint = self.checkpoints.latest_id();
         out.emit(EventKind::RestorePointChosen { checkpoint, global, subtasks: subtasks.clone() });
-        if global {
+        if checkpoint.is_none() && self.config.defects.has(Defect::NoResetWithoutCheckpoint) {
+            tracing::debug!("there is nothing to reset to");
+        } else if global {
             self.restart_coordinators(out);
         } else {
             for subtask in &subtasks {
@@ -321,6 +329,17 @@ impl MainThread {
             }
         }
         self.deploy(&subtasks, out);
+        if global {
+            self.settle_subsumed(out);
+        }
+    }
+
+    /// What a global failover took in is done with it: no task is left to restart.
+    fn settle_subsumed(&mut self, out: &mut Outbox) {
+        let subsumed = std::mem::take(&mut self.failovers.subsumed);
+        if subsumed && self.config.defects.has(Defect::CoordinatorsResetTwice) {
+            self.fail_over(true, Vec::new(), "a failure in the failover".to_owned(), out);
+        }
     }
 
     fn restart_coordinators(&mut self, out: &mut Outbox) {

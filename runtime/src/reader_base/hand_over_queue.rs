@@ -21,7 +21,8 @@ pub enum PutOutcome<T> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct HandOverQueue<T> {
     capacity: usize,
-    elements: VecDeque<T>,
+    /// Each with who put it.
+    elements: VecDeque<(FetcherNumber, T)>,
     /// Who waits for room, longest first.
     putters: VecDeque<FetcherNumber>,
     /// Who waited and may try again.
@@ -64,7 +65,7 @@ impl<T> HandOverQueue<T> {
             return PutOutcome::Full(element);
         }
         self.putters.retain(|waiting| *waiting != putter);
-        self.elements.push_back(element);
+        self.elements.push_back((putter, element));
         self.available = true;
         if self.elements.len() < self.capacity {
             self.signal_next();
@@ -84,7 +85,12 @@ impl<T> HandOverQueue<T> {
             self.available = false;
         }
         debug_assert!(element.is_some() || !self.available, "an empty queue was looked at");
-        element
+        element.map(|(_, element)| element)
+    }
+
+    /// Changes what a putter has put and nobody has taken.
+    pub fn change_untaken(&mut self, putter: FetcherNumber, change: impl Fn(&mut T)) {
+        self.elements.iter_mut().filter(|(by, _)| *by == putter).for_each(|(_, element)| change(element));
     }
 
     fn signal_next(&mut self) {

@@ -54,7 +54,11 @@ impl<R: SplitReader, E: RecordEmitter<R::Split>> SourceReaderBase<R, E> {
         let unbounded = defects.has(Defect::HandOverQueueUnbounded);
         let queue_capacity = if unbounded { u32::MAX } else { options.queue_capacity };
         Self {
-            manager: SplitFetcherManager::new(ReaderOptions { queue_capacity, ..options }, split_reader),
+            manager: SplitFetcherManager::new(
+                ReaderOptions { queue_capacity, ..options },
+                split_reader,
+                defects,
+            ),
             emitter,
             splits: Vec::new(),
             current: None,

@@ -8,9 +8,11 @@
 //! that could not be put stays in hand and is put before the next fetch. Flink's `SplitFetcher` and `FetchTask`.
 
 use super::hand_over_queue::{HandOverQueue, PutOutcome};
+use super::idle_flag::{IdleFlag, STANDS_STILL_NS};
 use super::split_reader::{Fetch, RecordsBySplits, SplitReader, SplitsChange};
 use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source::{PauseError, SourceSplit, UserError};
+use crate::defects::{Defect, DefectSet};
 use crate::ids::{FetcherNumber, SplitId};
 use std::collections::VecDeque;
 
@@ -73,16 +75,24 @@ pub struct SplitFetcher<R: SplitReader> {
     closed: bool,
     /// A split reader that cannot pause splits reads them on.
     allows_unaligned: bool,
+    /// Splits that have ended and are still counted; only a defect has any.
+    settling: Vec<SplitId>,
+    /// Only a defect looks at it.
+    idle_flag: IdleFlag,
+    defects: DefectSet,
 }
 
 impl<R: SplitReader> SplitFetcher<R> {
     /// A fetcher without splits. `allows_unaligned`: not being able to pause them is no error.
     #[must_use]
-    pub const fn new(number: FetcherNumber, reader: R, allows_unaligned: bool) -> Self {
+    pub fn new(number: FetcherNumber, reader: R, allows_unaligned: bool, defects: DefectSet) -> Self {
         Self {
             number,
             reader,
             allows_unaligned,
+            settling: Vec::new(),
+            idle_flag: IdleFlag::default(),
+            defects,
             tasks: VecDeque::new(),
             assigned: Vec::new(),
             stage: Stage::BetweenTasks,
@@ -113,6 +123,13 @@ impl<R: SplitReader> SplitFetcher<R> {
     /// Whether it has nothing to do and nothing to come.
     #[must_use]
     pub fn is_idle(&self) -> bool {
+        if self.defects.has(Defect::IdleFlagOverAddedSplit) {
+            return self.idle_flag == IdleFlag::Set;
+        }
+        self.has_nothing_to_do()
+    }
+
+    fn has_nothing_to_do(&self) -> bool {
         self.assigned.is_empty() && self.tasks.is_empty() && self.stage == Stage::BetweenTasks
     }
 
@@ -126,7 +143,10 @@ impl<R: SplitReader> SplitFetcher<R> {
     #[must_use]
     pub fn is_runnable(&self, queue: &HandOverQueue<RecordsBySplits>) -> bool {
         match self.stage {
-            Stage::BetweenTasks => self.closed || !self.tasks.is_empty() || !self.assigned.is_empty(),
+            Stage::BetweenTasks => {
+                let is_flagging = self.idle_flag == IdleFlag::Checked { due: true };
+                self.closed || !self.tasks.is_empty() || !self.assigned.is_empty() || is_flagging
+            }
             Stage::Fetching { due } => due,
             Stage::Putting => true,
             Stage::InLine => queue.lets_try(self.number),
@@ -137,6 +157,7 @@ impl<R: SplitReader> SplitFetcher<R> {
     pub fn enqueue(&mut self, task: FetcherTask<R::Split>, queue: &mut HandOverQueue<RecordsBySplits>) {
         debug_assert!(!self.closed, "a fetcher that was shut down is given nothing");
         self.tasks.push_back(task);
+        self.idle_flag.clear();
         self.wake_up(queue);
     }
 
@@ -158,6 +179,7 @@ impl<R: SplitReader> SplitFetcher<R> {
 
     /// Its time in a blocked fetch is over.
     pub fn fetch_due(&mut self) {
+        self.idle_flag.go_on();
         if let Stage::Fetching { due } = &mut self.stage {
             *due = true;
         }
@@ -185,6 +207,12 @@ impl<R: SplitReader> SplitFetcher<R> {
     ) {
         debug_assert!(self.is_runnable(queue), "a blocked thread takes no turn");
         debug_assert!(self.in_hand.is_none() || self.stage != (Stage::Fetching { due: true }));
+        if self.settles() {
+            return;
+        }
+        if self.idle_flag.set_if_checked() {
+            return queue.notify_available();
+        }
         let outcome = match self.stage {
             Stage::BetweenTasks if self.closed => return self.end(None, context),
             Stage::BetweenTasks => match self.tasks.pop_front() {
@@ -209,10 +237,26 @@ impl<R: SplitReader> SplitFetcher<R> {
         if let Err(error) = outcome {
             return self.end(Some(error), context);
         }
-        if self.is_idle() {
-            // The reader may have looked at the queue for the last time before the fetcher became idle.
+        if self.has_nothing_to_do() {
+            self.becomes_idle(queue, context);
+        }
+    }
+
+    /// The reader may have looked at the queue for the last time before the fetcher became idle.
+    fn becomes_idle(&mut self, queue: &mut HandOverQueue<RecordsBySplits>, context: &mut FetcherContext) {
+        if self.defects.has(Defect::IdleFlagOverAddedSplit) {
+            self.idle_flag = IdleFlag::Checked { due: false };
+            context.wake_after_ns = Some(STANDS_STILL_NS);
+        } else {
             queue.notify_available();
         }
+    }
+
+    /// Splits leave that have ended a turn before; nobody is told.
+    fn settles(&mut self) -> bool {
+        let settled = std::mem::take(&mut self.settling);
+        self.assigned.retain(|split| !settled.contains(split));
+        !settled.is_empty()
     }
 
     fn run_task(&mut self, task: FetcherTask<R::Split>) -> Result<(), UserError> {
@@ -262,7 +306,7 @@ impl<R: SplitReader> SplitFetcher<R> {
         match queue.put(self.number, batch) {
             PutOutcome::Done => {
                 context.handed_over = Some(queue.len() as u32);
-                self.assigned.retain(|split| !finished.contains(split));
+                self.count_out(finished);
                 self.stage = Stage::BetweenTasks;
             }
             PutOutcome::Full(batch) => {
@@ -276,6 +320,15 @@ impl<R: SplitReader> SplitFetcher<R> {
             }
         }
         self.woken = false;
+    }
+
+    /// These have ended, and their end is in the queue.
+    fn count_out(&mut self, finished: Vec<SplitId>) {
+        if self.defects.has(Defect::IdleFetcherSilent) {
+            self.settling = finished;
+        } else {
+            self.assigned.retain(|split| !finished.contains(split));
+        }
     }
 
     fn end(&mut self, error: Option<UserError>, context: &mut FetcherContext) {

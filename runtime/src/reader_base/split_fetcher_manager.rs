@@ -11,6 +11,7 @@ use super::split_reader::{RecordsBySplits, SplitReader};
 use crate::api::input_io::InputAnswer;
 use crate::api::source::UserError;
 use crate::config::FetcherThreading;
+use crate::defects::{Defect, DefectSet};
 use crate::ids::{FetcherNumber, SplitId};
 
 /// The fetchers.
@@ -28,12 +29,13 @@ pub struct SplitFetcherManager<R: SplitReader> {
     /// The first error of a fetcher.
     error: Option<UserError>,
     closed: bool,
+    defects: DefectSet,
 }
 
 impl<R: SplitReader> SplitFetcherManager<R> {
     /// No fetcher yet. Each will read with a copy of `prototype`, which has no splits.
     #[must_use]
-    pub fn new(options: ReaderOptions, prototype: R) -> Self {
+    pub fn new(options: ReaderOptions, prototype: R, defects: DefectSet) -> Self {
         Self {
             threading: options.threading,
             allows_unaligned: options.allows_unaligned_splits,
@@ -44,6 +46,7 @@ impl<R: SplitReader> SplitFetcherManager<R> {
             leaving: Vec::new(),
             error: None,
             closed: false,
+            defects,
         }
     }
 
@@ -87,7 +90,8 @@ impl<R: SplitReader> SplitFetcherManager<R> {
     fn create(&mut self) -> FetcherNumber {
         let number = self.next_number;
         self.next_number = FetcherNumber(number.0 + 1);
-        self.fetchers.push(SplitFetcher::new(number, self.prototype.clone(), self.allows_unaligned));
+        let reader = self.prototype.clone();
+        self.fetchers.push(SplitFetcher::new(number, reader, self.allows_unaligned, self.defects));
         number
     }
 
@@ -103,6 +107,10 @@ impl<R: SplitReader> SplitFetcherManager<R> {
 
     /// Pauses and resumes splits, each where it is read.
     pub fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) {
+        let is_read = |split| self.fetchers.iter().any(|fetcher| fetcher.assigned().contains(split));
+        if !pause.iter().chain(resume).all(is_read) && self.defects.has(Defect::PauseOfEndedSplitRefused) {
+            return;
+        }
         for fetcher in &mut self.fetchers {
             let (pause, resume) = (held_by(fetcher, pause), held_by(fetcher, resume));
             if !(pause.is_empty() && resume.is_empty()) {
@@ -119,7 +127,8 @@ impl<R: SplitReader> SplitFetcherManager<R> {
             fetcher.shut_down(&mut self.queue);
             self.leaving.push(fetcher);
         }
-        self.fetchers.is_empty()
+        let counts_leaving = self.defects.has(Defect::LastFetcherEndsSilently);
+        self.fetchers.is_empty() && (self.leaving.is_empty() || !counts_leaving)
     }
 
     /// Hands a fetcher's error over to the task's thread.
@@ -160,14 +169,33 @@ impl<R: SplitReader> SplitFetcherManager<R> {
             return;
         };
         fetcher.turn(records_max, &mut self.queue, context);
+        if fetcher.is_idle() && self.defects.has(Defect::SplitReaderClosedEarly) {
+            self.queue.change_untaken(number, RecordsBySplits::lose_records);
+        }
         if let Some(error) = &context.ended {
             if let Some(error) = error {
                 self.error.get_or_insert_with(|| error.clone());
             }
             self.fetchers.retain(|fetcher| fetcher.number() != number);
             self.leaving.retain(|fetcher| fetcher.number() != number);
+            self.split_reader_closed();
             self.queue.forget(number);
-            // Fewer fetchers, or an error: the reader must look.
+            self.publish_end(error.is_some());
+        }
+    }
+
+    /// A split reader is closed for good. Where a defect has all fetchers share one, it is the others' too.
+    fn split_reader_closed(&mut self) {
+        if self.defects.has(Defect::SplitReaderShared) {
+            let of_others: Vec<SplitId> =
+                self.fetchers.iter().flat_map(|fetcher| fetcher.assigned().iter().copied()).collect();
+            self.remove_splits(&of_others);
+        }
+    }
+
+    /// Fewer fetchers, or an error: the reader must look.
+    fn publish_end(&mut self, failed: bool) {
+        if failed || !self.defects.has(Defect::LastFetcherEndsSilently) {
             self.queue.notify_available();
         }
     }

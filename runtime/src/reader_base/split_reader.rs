@@ -44,6 +44,11 @@ impl RecordsBySplits {
         self.runs.iter().map(|(_, records)| records.len()).sum()
     }
 
+    /// The memory that the records are in is gone: those that are left cannot be read any more.
+    pub fn lose_records(&mut self) {
+        self.runs.clear();
+    }
+
     /// The split that the next records are of.
     #[must_use]
     pub fn next_split(&self) -> Option<SplitId> {

@@ -182,6 +182,8 @@ pub(super) enum Property {
     SkewLength,
     Compaction,
     CompactionEvery,
+    CompletionFailure,
+    CompletionFailureAt,
 }
 
 impl Scenario {
@@ -248,7 +250,9 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
     let mut vertices = draw_alignment(drawer, vertices);
     let topology = draw_topology(drawer);
+    let failure = draw_completion_failure(drawer);
     for vertex in &mut vertices {
+        vertex.source.script.failure = vertex.source.script.failure.or(failure);
         vertex.exchange = exchanges.then(|| draw_exchange(drawer, vertex.parallelism));
         vertex.topology = topology;
     }
@@ -376,6 +380,14 @@ fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
         returned,
         signals_everyone: drawer.percent(Property::SignalsEveryone, 4),
     }
+}
+
+/// In some jobs every enumerator throws when the same checkpoint is complete, and the job fails over as a whole, maybe for
+/// two reasons at once. Behind a completion there is a checkpoint to restore, and what is restored does not throw.
+fn draw_completion_failure<C: Choices>(drawer: &mut Drawer<C>) -> Option<EnumeratorFailure> {
+    let throws = drawer.percent(Property::CompletionFailure, 8);
+    let checkpoint = drawer.within(Property::CompletionFailureAt, 1, 4);
+    throws.then_some(EnumeratorFailure::Completion(checkpoint))
 }
 
 /// Some sources discover their splits while the job runs, most of them a few at a time. A failed look is waited out: an

@@ -219,6 +219,14 @@ impl SplitEnumerator for RangeEnumerator {
         Ok((self.pending.iter().copied().chain(self.habits.parked()).collect(), self.discovered))
     }
 
+    fn notify_checkpoint_complete(
+        &mut self,
+        checkpoint: CheckpointId,
+        _context: &mut dyn SplitEnumeratorContext<RangeSplit>,
+    ) -> Result<(), UserError> {
+        self.habits.on_completion(checkpoint)
+    }
+
     fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
         debug_assert_eq!(call, discovery::DISCOVERY, "it asks for nothing else");
         Ok(self.look()?.encode())

@@ -37,6 +37,12 @@ impl RangeSplitReader {
         &self.splits
     }
 
+    /// What a fetch waits for, at once.
+    pub(super) fn take_waited(&mut self) -> Option<RecordsBySplits> {
+        let waited = self.waiting.take()?;
+        Some(self.read(waited))
+    }
+
     /// The splits that were added at their end bring no record.
     fn take_ended(&mut self) -> Option<RecordsBySplits> {
         let mut batch = RecordsBySplits::default();

@@ -4,7 +4,9 @@ use super::SourceCoordinator;
 use super::context::ContextCall;
 use crate::actor::Outbox;
 use crate::api::source::UserError;
-use crate::api::source_state::{self, StateError, decode_versioned, encode_versioned};
+use crate::api::source_state::{
+    self, StateError, decode_enumerator_state, decode_versioned, encode_enumerator_state, encode_versioned,
+};
 use crate::coordination::coordinator_error::CoordinatorError;
 use crate::defects::Defect;
 use crate::event::EventKind;
@@ -13,7 +15,7 @@ use crate::message::*;
 use crate::records::SplitPosition;
 use serde::{Deserialize, Serialize};
 
-/// The state that a batch job's coordinator keeps.
+/// The state that a batch job's coordinator keeps: an enumerator's and the tracker's.
 #[derive(Default, Serialize, Deserialize)]
 struct BatchState {
     enumerator: Vec<u8>,
@@ -77,7 +79,8 @@ impl SourceCoordinator {
         stored: Vec<u8>,
     ) -> Result<Vec<u8>, StateError> {
         if checkpoint != CheckpointId::BATCH {
-            return Ok(stored);
+            let with_tracker = self.defects.has(Defect::TrackerInState);
+            return if with_tracker { self.without_tracker(&stored) } else { Ok(stored) };
         }
         let batch: BatchState = decode_versioned(&stored)?;
         self.context.tracker.restore_state(&batch.tracker)?;
@@ -86,8 +89,26 @@ impl SourceCoordinator {
 
     fn stored(&self, checkpoint: CheckpointId, enumerator: Vec<u8>) -> Vec<u8> {
         if checkpoint != CheckpointId::BATCH {
-            return enumerator;
+            let with_tracker = self.defects.has(Defect::TrackerInState);
+            return if with_tracker { self.with_tracker(&enumerator) } else { enumerator };
         }
         encode_versioned(&BatchState { enumerator, tracker: self.context.tracker.snapshot_state() })
+    }
+
+    /// The enumerator's state with all that the tracker remembers.
+    fn with_tracker(&self, enumerator: &[u8]) -> Vec<u8> {
+        let mut state = decode_enumerator_state(enumerator).expect("the enumerator has just encoded it");
+        let tracker = encode_versioned(&self.context.tracker.all());
+        state.extra = encode_versioned(&BatchState { enumerator: state.extra, tracker });
+        encode_enumerator_state(&state)
+    }
+
+    /// What [`Self::with_tracker`] made, taken apart again.
+    fn without_tracker(&mut self, stored: &[u8]) -> Result<Vec<u8>, StateError> {
+        let mut state = decode_enumerator_state(stored)?;
+        let both: BatchState = decode_versioned(&state.extra)?;
+        self.context.tracker.restore_state(&both.tracker)?;
+        state.extra = both.enumerator;
+        Ok(encode_enumerator_state(&state))
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use InputStatus::{EndOfInput, MoreAvailable, NothingAvailable};
 
 fn one(split_reader: TestSplitReader) -> (SplitFetcher<TestSplitReader>, HandOverQueue<RecordsBySplits>) {
-    (SplitFetcher::new(FetcherNumber(0), split_reader, false), HandOverQueue::new(2))
+    (SplitFetcher::new(FetcherNumber(0), split_reader, false, DefectSet::NONE), HandOverQueue::new(2))
 }
 
 fn turn(

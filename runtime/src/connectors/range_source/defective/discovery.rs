@@ -1,109 +1,17 @@
-//! Enumerators that are wrong about what a worker discovers. Each is the right one with another look, or another way to
-//! take what came of it.
+//! Enumerators that are wrong about what a worker discovers: each has another look, or another way to take what came of it.
 
+use super::super::RangeEnumerator;
 use super::super::enumerator::discovery::Discovered;
-use super::super::{RangeEnumerator, RangeSplit};
-use super::{Answer, Context, Found};
-use crate::api::source::{AsyncCallName, SplitEnumerator, SplitEnumeratorContext, UserError};
-use crate::ids::{CheckpointId, SubtaskIndex};
-use std::fmt::Debug;
-use std::hash::Hash;
-use std::marker::PhantomData;
-
-/// How an enumerator discovers.
-pub trait DiscoveryHabit: Clone + Debug + Hash + Send + Sync + 'static {
-    /// It is created or restored.
-    fn begin(_right: &mut RangeEnumerator) {}
-
-    /// The worker runs its call.
-    ///
-    /// # Errors
-    /// What user code throws.
-    fn run(right: &mut RangeEnumerator, call: AsyncCallName) -> Found {
-        right.run_async(call)
-    }
-
-    /// What came of it.
-    ///
-    /// # Errors
-    /// What user code throws.
-    fn handle(
-        right: &mut RangeEnumerator,
-        call: AsyncCallName,
-        result: Found,
-        context: Context<'_>,
-    ) -> Answer {
-        right.handle_async_result(call, result, context)
-    }
-}
-
-/// An enumerator with another habit of discovery.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct DiscoveringEnumerator<H> {
-    right: RangeEnumerator,
-    habit: PhantomData<H>,
-}
-
-impl<H: DiscoveryHabit> From<RangeEnumerator> for DiscoveringEnumerator<H> {
-    fn from(mut right: RangeEnumerator) -> Self {
-        H::begin(&mut right);
-        Self { right, habit: PhantomData }
-    }
-}
-
-impl<H: DiscoveryHabit> SplitEnumerator for DiscoveringEnumerator<H> {
-    type Split = RangeSplit;
-    type Extra = u32;
-
-    fn start(&mut self, context: Context<'_>) -> Answer {
-        self.right.start(context)
-    }
-
-    fn handle_split_request(&mut self, subtask: SubtaskIndex, context: Context<'_>) -> Answer {
-        self.right.handle_split_request(subtask, context)
-    }
-
-    fn add_splits_back(
-        &mut self,
-        splits: Vec<RangeSplit>,
-        subtask: SubtaskIndex,
-        context: Context<'_>,
-    ) -> Answer {
-        self.right.add_splits_back(splits, subtask, context)
-    }
-
-    fn add_reader(
-        &mut self,
-        subtask: SubtaskIndex,
-        reported: Vec<RangeSplit>,
-        context: Context<'_>,
-    ) -> Answer {
-        self.right.add_reader(subtask, reported, context)
-    }
-
-    fn snapshot_state(
-        &mut self,
-        checkpoint: CheckpointId,
-        context: &mut dyn SplitEnumeratorContext<RangeSplit>,
-    ) -> Result<(Vec<RangeSplit>, u32), UserError> {
-        self.right.snapshot_state(checkpoint, context)
-    }
-
-    fn run_async(&mut self, call: AsyncCallName) -> Found {
-        H::run(&mut self.right, call)
-    }
-
-    fn handle_async_result(&mut self, call: AsyncCallName, result: Found, context: Context<'_>) -> Answer {
-        H::handle(&mut self.right, call, result, context)
-    }
-}
+use super::enumerator::{Answer, Context, EnumeratorHabit, Found};
+use crate::api::source::{AsyncCallName, SplitEnumerator};
+use crate::ids::SubtaskIndex;
 
 /// It learns that discovery is over only from a result that brings splits: restored behind the last of them, never.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ReturnsEarly;
 
-impl DiscoveryHabit for ReturnsEarly {
-    fn begin(right: &mut RangeEnumerator) {
+impl EnumeratorHabit for ReturnsEarly {
+    fn begin(&mut self, right: &mut RangeEnumerator) {
         let plan = &mut right.source.plan;
         if plan.discovery.is_some() && right.discovered == plan.split_count {
             plan.bounded = false;
@@ -113,11 +21,12 @@ impl DiscoveryHabit for ReturnsEarly {
 
 /// It assigns new splits to whoever waits, also to readers that have failed since, and catches what the context throws
 /// then.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ServesGoneReaders;
 
-impl DiscoveryHabit for ServesGoneReaders {
-    fn handle(
+impl EnumeratorHabit for ServesGoneReaders {
+    fn handle_async_result(
+        &mut self,
         right: &mut RangeEnumerator,
         call: AsyncCallName,
         result: Found,
@@ -135,11 +44,12 @@ impl DiscoveryHabit for ServesGoneReaders {
 }
 
 /// It does not look where a result began.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TakesEveryResult;
 
-impl DiscoveryHabit for TakesEveryResult {
-    fn handle(
+impl EnumeratorHabit for TakesEveryResult {
+    fn handle_async_result(
+        &mut self,
         right: &mut RangeEnumerator,
         call: AsyncCallName,
         result: Found,
@@ -156,17 +66,18 @@ impl DiscoveryHabit for TakesEveryResult {
 }
 
 /// Its worker moves the position on when it has looked, and the coordinator's thread takes the splits later.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct MovesPosition;
 
-impl DiscoveryHabit for MovesPosition {
-    fn run(right: &mut RangeEnumerator, call: AsyncCallName) -> Found {
+impl EnumeratorHabit for MovesPosition {
+    fn run_async(&mut self, right: &mut RangeEnumerator, call: AsyncCallName) -> Found {
         let found = right.run_async(call)?;
         right.discovered += Discovered::decode(&found)?.count;
         Ok(found)
     }
 
-    fn handle(
+    fn handle_async_result(
+        &mut self,
         right: &mut RangeEnumerator,
         call: AsyncCallName,
         result: Found,
@@ -183,5 +94,76 @@ impl DiscoveryHabit for MovesPosition {
         context.splits_discovered(&splits);
         right.pending.extend(splits);
         right.hand_out(context)
+    }
+}
+
+/// A restored one has its plan in another order, and goes on at the position where it stood in the old one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ReordersPlan {
+    is_restored: bool,
+}
+
+impl EnumeratorHabit for ReordersPlan {
+    fn begin(&mut self, right: &mut RangeEnumerator) {
+        self.is_restored = right.discovered > 0;
+    }
+
+    fn handle_async_result(
+        &mut self,
+        right: &mut RangeEnumerator,
+        call: AsyncCallName,
+        result: Found,
+        context: Context<'_>,
+    ) -> Answer {
+        if let Ok(Discovered { from, count }) = result.clone().and_then(|bytes| Discovered::decode(&bytes))
+            && self.is_restored
+            && from == right.discovered
+        {
+            let mut plan = right.source.plan_splits();
+            plan.reverse();
+            right.discovered += count;
+            let found = &plan[from as usize..right.discovered as usize];
+            context.splits_discovered(found);
+            right.pending.extend(found);
+            return right.hand_out(context);
+        }
+        right.handle_async_result(call, result, context)
+    }
+}
+
+/// Its splits come in two parts, those of the first look and those of all later ones. To whoever asks when the first part
+/// is handed out it says that no split will come any more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct EndsWithFirstPart {
+    /// The first split of the second part.
+    second: Option<u32>,
+}
+
+impl EnumeratorHabit for EndsWithFirstPart {
+    fn handle_split_request(
+        &mut self,
+        right: &mut RangeEnumerator,
+        subtask: SubtaskIndex,
+        context: Context<'_>,
+    ) -> Answer {
+        let next = right.pending.front().map_or(u32::MAX, |split| split.at.split.index);
+        if self.second.is_some_and(|second| next >= second) {
+            return context.signal_no_more_splits(subtask);
+        }
+        right.handle_split_request(subtask, context)
+    }
+
+    fn handle_async_result(
+        &mut self,
+        right: &mut RangeEnumerator,
+        call: AsyncCallName,
+        result: Found,
+        context: Context<'_>,
+    ) -> Answer {
+        right.handle_async_result(call, result, context)?;
+        if right.discovered > 0 {
+            self.second.get_or_insert(right.discovered);
+        }
+        Ok(())
     }
 }

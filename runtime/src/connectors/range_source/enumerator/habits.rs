@@ -68,6 +68,16 @@ impl Habits {
         Ok(())
     }
 
+    /// A checkpoint is complete.
+    pub(super) fn on_completion(&self, checkpoint: CheckpointId) -> Result<(), UserError> {
+        if self.script.failure == Some(EnumeratorFailure::Completion(checkpoint.0)) {
+            return Err(UserError::new(format!(
+                "injected failure in notifyCheckpointComplete({checkpoint})"
+            )));
+        }
+        Ok(())
+    }
+
     /// To whom this snapshot assigns a split: the first reader that was not told that nothing comes.
     pub(super) fn receiver_in(
         &self,
