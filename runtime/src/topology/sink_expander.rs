@@ -41,8 +41,8 @@ impl TopologyOperator {
     /// The name of Flink's `GlobalCommitterOperator` in every topology, which its uid goes by.
     pub const GLOBAL_COMMITTER_NAME: &'static str = "Global Committer";
 
-    /// The file sink's compactor, in one chain with its writer. Flink's has a coordinator in a subtask of its own before it,
-    /// since it compacts files of several writers.
+    /// The file sink's compactor, in one chain with its writer. Flink's has a coordinator in a subtask of its own before
+    /// it, since it compacts files of several writers.
     pub const COMPACTOR: Self = Self { name: "Compactor", uid: None, parallelism: None, input: None };
 
     /// Flink's `StandardSinkTopologies.addGlobalCommitter`.

@@ -6,8 +6,8 @@
 //!   one file ─▶ handed on as it is
 //!   several  ─▶ read, written behind each other into one hidden file ─▶ one committable, which names its sources too
 //! ```
-//! What is gathered is state. The sources are removed by whoever commits, once the one file is visible: until its checkpoint
-//! is complete, an older one may be restored, whose state goes on with them.
+//! What is gathered is state. The sources are removed by whoever commits, once the one file is visible: until its
+//! checkpoint is complete, an older one may be restored, whose state goes on with them.
 //!
 //! Flink compacts behind the barrier, in threads of its own, and so needs state for requests that are under way. Here the
 //! task waits for it before the barrier, as it waits for everything else that a checkpoint names. Refused was Flink's way:

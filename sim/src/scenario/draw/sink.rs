@@ -46,7 +46,7 @@ pub(super) fn draw_topology<C: Choices>(drawer: &mut Drawer<C>) -> SinkTopologyC
 }
 
 /// File sinks in a hundred that compact, unless their format does not let them.
-const COMPACTION_PERCENT: u64 = 12;
+const COMPACTION_PERCENT: u64 = 35;
 
 /// Files so small and so short-lived that a run closes many of them, by each of the reasons that there are.
 fn draw_files<C: Choices>(drawer: &mut Drawer<C>) -> FileSinkConfig {
