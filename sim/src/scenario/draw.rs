@@ -250,7 +250,7 @@ fn draw_job<C: Choices>(drawer: &mut Drawer<C>) -> JobConfig {
         (0..vertex_count).map(|index| draw_vertex(drawer, index, coordinated && index == 0)).collect();
     let mut vertices = draw_alignment(drawer, vertices);
     let topology = draw_topology(drawer);
-    let failure = draw_completion_failure(drawer);
+    let failure = draw_completion_failure(drawer, vertices.len());
     for vertex in &mut vertices {
         vertex.source.script.failure = vertex.source.script.failure.or(failure);
         vertex.exchange = exchanges.then(|| draw_exchange(drawer, vertex.parallelism));
@@ -382,10 +382,11 @@ fn draw_script<C: Choices>(drawer: &mut Drawer<C>) -> EnumeratorScript {
     }
 }
 
-/// In some jobs every enumerator throws when the same checkpoint is complete, and the job fails over as a whole, maybe for
-/// two reasons at once. Behind a completion there is a checkpoint to restore, and what is restored does not throw.
-fn draw_completion_failure<C: Choices>(drawer: &mut Drawer<C>) -> Option<EnumeratorFailure> {
-    let throws = drawer.percent(Property::CompletionFailure, 8);
+/// In some jobs every enumerator throws when the same checkpoint is complete, and the job fails over as a whole: for two
+/// reasons at once where it has two sources, which is drawn more often. Behind a completion there is a checkpoint to
+/// restore, and what is restored does not throw.
+fn draw_completion_failure<C: Choices>(drawer: &mut Drawer<C>, sources: usize) -> Option<EnumeratorFailure> {
+    let throws = drawer.percent(Property::CompletionFailure, if sources > 1 { 40 } else { 6 });
     let checkpoint = drawer.within(Property::CompletionFailureAt, 1, 4);
     throws.then_some(EnumeratorFailure::Completion(checkpoint))
 }
