@@ -8,3 +8,4 @@ pub mod snapshots_io;
 pub mod source;
 pub mod source_state;
 pub mod table_io;
+pub mod user_code;

@@ -9,8 +9,10 @@ use serde::Serialize;
 use splitrace_invariants::{
     Code, Exercised, Judgement, Outcome, PanicPlace, Promise, RunEnd, RunStop, Violation,
 };
+use splitrace_runtime::api::user_code::{AttributedPanic, message_of};
 use splitrace_runtime::event::Event;
 use splitrace_runtime::message::JobResult;
+use std::any::Any;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 
@@ -155,10 +157,20 @@ pub fn run_with_options(
         drive(scenario, options, &mut world, &mut choices, &mut observer)
     }));
     let outcome = guarded.unwrap_or_else(|panic| Outcome::Panicked {
-        place: if world.is_judging() { PanicPlace::Checker } else { PanicPlace::Protocol },
-        message: format!("{}, {}", panic_message(&*panic), world.place_of_panic()),
+        place: panic_place(&*panic, world.is_judging()),
+        message: format!("{}, {}", message_of(&*panic), world.place_of_panic()),
     });
     report(scenario, &mut world, outcome)
+}
+
+/// Whose code panicked: a checker's, when one was looking at an event; a connector's, when the panic says so.
+fn panic_place(panic: &(dyn Any + Send), is_judging: bool) -> PanicPlace {
+    let is_users = panic.downcast_ref::<AttributedPanic>().is_some_and(|panic| panic.is_users);
+    match (is_judging, is_users) {
+        (true, _) => PanicPlace::Checker,
+        (false, true) => PanicPlace::UserCode,
+        (false, false) => PanicPlace::Protocol,
+    }
 }
 
 /// Steps a world by the latency queue until it has an outcome.
@@ -250,12 +262,6 @@ fn report(scenario: &Scenario, world: &mut World, outcome: Outcome) -> RunReport
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,6 +277,19 @@ mod tests {
 
     fn demo() -> Scenario {
         Scenario::demo(DemoMode::Normal, DemoOptions::default())
+    }
+
+    #[test]
+    fn a_panic_has_one_of_three_owners() {
+        let of = |is_users| AttributedPanic {
+            is_users,
+            method: "SplitEnumerator::start",
+            message: "oh".to_owned(),
+        };
+        assert_eq!(panic_place(&"oh", false), PanicPlace::Protocol);
+        assert_eq!(panic_place(&of(false), false), PanicPlace::Protocol);
+        assert_eq!(panic_place(&of(true), false), PanicPlace::UserCode);
+        assert_eq!(panic_place(&"oh", true), PanicPlace::Checker);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From the typed traits to the ports: the one place where committables become bytes and come back.
 
 use super::*;
+use crate::api::user_code;
 use std::hash::Hasher;
 
 /// A typed writer as a [`WriterPort`].
@@ -13,28 +14,30 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
     }
 
     fn open(&mut self, keep: &[TransactionName], io: &mut SinkIo) {
-        self.0.open(keep, io);
+        user_code::call("SinkWriter::open", || self.0.open(keep, io));
     }
 
     fn write(&mut self, records: &mut Vec<Record>, io: &mut SinkIo) {
-        for record in records.drain(..) {
-            self.0.write(record, io);
-        }
+        user_code::call("SinkWriter::write", || {
+            for record in records.drain(..) {
+                self.0.write(record, io);
+            }
+        });
     }
 
     fn write_watermark(&mut self, watermark_ms: u64, io: &mut SinkIo) {
-        self.0.write_watermark(watermark_ms, io);
+        user_code::call("SinkWriter::write_watermark", || self.0.write_watermark(watermark_ms, io));
     }
 
     fn flush(&mut self, end_of_input: bool, io: &mut SinkIo) {
-        self.0.flush(end_of_input, io);
+        user_code::call("SinkWriter::flush", || self.0.flush(end_of_input, io));
     }
 
     fn prepare_commit(&mut self, io: &mut SinkIo) -> PreparedCommit {
         let transaction = self.0.transaction();
         let mut prepared =
             PreparedCommit { transaction, records: RecordRanges::new(), committables: Vec::new() };
-        for committable in self.0.prepare_commit(io) {
+        for committable in user_code::call("SinkWriter::prepare_commit", || self.0.prepare_commit(io)) {
             let records = committable.records_held();
             let overlap = prepared.records.extend(&records);
             debug_assert!(overlap.is_none(), "two committables of one prepare_commit hold {overlap:?}");
@@ -45,11 +48,14 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
     }
 
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<u8> {
-        encode_writer_state(&self.0.snapshot_state(checkpoint))
+        encode_writer_state(&user_code::call("SinkWriter::snapshot_state", || {
+            self.0.snapshot_state(checkpoint)
+        }))
     }
 
     fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SinkStateError> {
-        self.0.restore_state(decode_writer_state(bytes)?)
+        let decoded = decode_writer_state(bytes)?;
+        user_code::call("SinkWriter::restore_state", || self.0.restore_state(decoded))
     }
 
     fn wake_at_ms(&self) -> Option<u64> {
@@ -57,11 +63,11 @@ impl<W: CommittingSinkWriter> WriterPort for WriterAdapter<W> {
     }
 
     fn on_processing_time(&mut self, io: &mut SinkIo) {
-        self.0.on_processing_time(io);
+        user_code::call("SinkWriter::on_processing_time", || self.0.on_processing_time(io));
     }
 
     fn answered(&mut self, request: &StoreRequest, answer: StoreAnswer, io: &mut SinkIo) -> WriterVerdict {
-        self.0.answered(request, answer, io)
+        user_code::call("SinkWriter::answered", || self.0.answered(request, answer, io))
     }
 
     fn clone_box(&self) -> Box<dyn WriterPort> {
@@ -115,7 +121,7 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     ) -> Result<Option<CommitSignal>, CommitError> {
         let before = io.len();
         let mut request = CommitRequest::new(from_payload::<C::Committable>(payload)?, *retries);
-        self.committer.commit(&mut request, io);
+        user_code::call("Committer::commit", || self.committer.commit(&mut request, io));
         debug_assert!(io.len() <= before + 1, "a commit is at most one store request");
         if io.len() == before {
             return Ok(Some(signal_of(&request, payload, retries)));
@@ -133,7 +139,7 @@ impl<C: Committer> CommitterPort for CommitterAdapter<C> {
     ) -> Result<Option<CommitSignal>, SinkStateError> {
         debug_assert!(io.is_empty(), "each answer has its own");
         let mut request = self.answered_request(payload, *retries)?;
-        self.committer.answered(&mut request, answer, io);
+        user_code::call("Committer::answered", || self.committer.answered(&mut request, answer, io));
         debug_assert!(io.len() <= 1, "a dialogue is one store request at a time");
         if io.is_empty() {
             return Ok(Some(signal_of(&request, payload, retries)));

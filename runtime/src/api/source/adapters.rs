@@ -11,6 +11,7 @@ use super::ports::{
 };
 use crate::api::input_io::{InputAnswer, InputOperation};
 use crate::api::source_state::{self, EnumeratorState, StateError};
+use crate::api::user_code;
 use crate::ids::{CheckpointId, FetcherNumber, SplitId, SubtaskIndex};
 use crate::message::SplitPayload;
 use crate::reader_base::FetcherContext;
@@ -38,7 +39,7 @@ impl<S: Source> ReaderAdapter<S> {
     /// A new reader of the source.
     #[must_use]
     pub fn new(source: S) -> Self {
-        let reader = source.create_reader();
+        let reader = user_code::call("Source::create_reader", || source.create_reader());
         Self { source, reader }
     }
 }
@@ -53,7 +54,7 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderAdapter<S, R> {
 
 impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<S, R> {
     fn start(&mut self, context: &mut ReaderContext) {
-        self.reader.start(context);
+        user_code::call("SourceReader::start", || self.reader.start(context));
     }
 
     fn poll_next(
@@ -64,7 +65,9 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
     ) -> Result<InputStatus, UserError> {
         debug_assert!(batch_size_max > 0, "an empty batch is no progress");
         let before = output.len();
-        let status = self.reader.poll_next(batch_size_max, output, context)?;
+        let status = user_code::call("SourceReader::poll_next", || {
+            self.reader.poll_next(batch_size_max, output, context)
+        })?;
         debug_assert!(output.len() - before <= batch_size_max as usize, "at most what was asked for");
         debug_assert!(
             output[before..].windows(2).all(|pair| pair[0].split == pair[1].split),
@@ -74,21 +77,25 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
     }
 
     fn snapshot_state(&mut self, checkpoint: CheckpointId) -> Vec<SplitPayload> {
-        self.reader.snapshot_state(checkpoint).iter().map(|split| self.source.encode_split(split)).collect()
+        let splits =
+            user_code::call("SourceReader::snapshot_state", || self.reader.snapshot_state(checkpoint));
+        splits.iter().map(|split| self.source.encode_split(split)).collect()
     }
 
     fn add_splits(&mut self, splits: Vec<SplitPayload>, context: &mut ReaderContext) {
         let decoded = decode_splits(&self.source, &splits).expect("the source wrote these splits itself");
         debug_assert!(decoded.iter().zip(&splits).all(|(split, payload)| split.at() == payload.at));
-        self.reader.add_splits(decoded, context);
+        user_code::call("SourceReader::add_splits", || self.reader.add_splits(decoded, context));
     }
 
     fn notify_no_more_splits(&mut self, context: &mut ReaderContext) {
-        self.reader.notify_no_more_splits(context);
+        user_code::call("SourceReader::notify_no_more_splits", || self.reader.notify_no_more_splits(context));
     }
 
     fn handle_source_event(&mut self, event: Vec<u8>, context: &mut ReaderContext) {
-        self.reader.handle_source_event(event, context);
+        user_code::call("SourceReader::handle_source_event", || {
+            self.reader.handle_source_event(event, context)
+        });
     }
 
     fn wake(&mut self) {
@@ -100,15 +107,21 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
     }
 
     fn notify_checkpoint_complete(&mut self, checkpoint: CheckpointId) {
-        self.reader.notify_checkpoint_complete(checkpoint);
+        user_code::call("SourceReader::notify_checkpoint_complete", || {
+            self.reader.notify_checkpoint_complete(checkpoint)
+        });
     }
 
     fn notify_checkpoint_aborted(&mut self, checkpoint: CheckpointId) {
-        self.reader.notify_checkpoint_aborted(checkpoint);
+        user_code::call("SourceReader::notify_checkpoint_aborted", || {
+            self.reader.notify_checkpoint_aborted(checkpoint)
+        });
     }
 
     fn pause_or_resume_splits(&mut self, pause: &[SplitId], resume: &[SplitId]) -> Result<(), PauseError> {
-        self.reader.pause_or_resume_splits(pause, resume)
+        user_code::call("SourceReader::pause_or_resume_splits", || {
+            self.reader.pause_or_resume_splits(pause, resume)
+        })
     }
 
     fn fetcher_is_runnable(&self, fetcher: FetcherNumber) -> bool {
@@ -116,7 +129,7 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
     }
 
     fn fetcher_turn(&mut self, fetcher: FetcherNumber, records_max: u32, context: &mut FetcherContext) {
-        self.reader.fetcher_turn(fetcher, records_max, context);
+        user_code::call("SplitReader::fetch", || self.reader.fetcher_turn(fetcher, records_max, context));
     }
 
     fn fetch_due(&mut self, fetcher: FetcherNumber) {
@@ -124,11 +137,11 @@ impl<S: Source, R: SourceReader<Split = S::Split>> ReaderPort for ReaderAdapter<
     }
 
     fn fetch_answered(&mut self, fetcher: FetcherNumber, answer: InputAnswer) {
-        self.reader.fetch_answered(fetcher, answer);
+        user_code::call("SplitReader::fetch_answered", || self.reader.fetch_answered(fetcher, answer));
     }
 
     fn close(&mut self) {
-        self.reader.close();
+        user_code::call("SourceReader::close", || self.reader.close());
     }
 
     fn clone_box(&self) -> Box<dyn ReaderPort> {
@@ -152,7 +165,7 @@ impl<S: Source> EnumeratorAdapter<S> {
     /// A new enumerator of the source, for a job without a checkpoint.
     #[must_use]
     pub fn create(source: S) -> Self {
-        let enumerator = source.create_enumerator();
+        let enumerator = user_code::call("Source::create_enumerator", || source.create_enumerator());
         Self { source, enumerator }
     }
 
@@ -170,7 +183,8 @@ impl<S: Source> EnumeratorAdapter<S> {
             }
             None => None,
         };
-        let enumerator = source.restore_enumerator(pending, extra);
+        let restored = || source.restore_enumerator(pending, extra);
+        let enumerator = user_code::call("Source::restore_enumerator", restored);
         Ok(Self { source, enumerator })
     }
 }
@@ -206,18 +220,18 @@ impl<S: Source> SplitEnumeratorContext<S::Split> for TypedContext<'_, S> {
 
     fn splits_discovered(&mut self, splits: &[S::Split]) {
         let positions: Vec<_> = splits.iter().map(SourceSplit::at).collect();
-        self.context.splits_discovered(&positions);
+        user_code::call_back("splits_discovered", || self.context.splits_discovered(&positions));
     }
 
     fn assign_splits(&mut self, assignment: Vec<(SubtaskIndex, Vec<S::Split>)>) -> Result<(), UserError> {
         let encode =
             |splits: Vec<S::Split>| splits.iter().map(|split| self.source.encode_split(split)).collect();
         let encoded = assignment.into_iter().map(|(subtask, splits)| (subtask, encode(splits))).collect();
-        Ok(self.context.assign_splits(encoded)?)
+        Ok(user_code::call_back("assign_splits", || self.context.assign_splits(encoded))?)
     }
 
     fn signal_no_more_splits(&mut self, subtask: SubtaskIndex) -> Result<(), UserError> {
-        Ok(self.context.signal_no_more_splits(subtask)?)
+        Ok(user_code::call_back("signal_no_more_splits", || self.context.signal_no_more_splits(subtask))?)
     }
 
     fn send_event_to_source_reader(
@@ -225,21 +239,24 @@ impl<S: Source> SplitEnumeratorContext<S::Split> for TypedContext<'_, S> {
         subtask: SubtaskIndex,
         event: Vec<u8>,
     ) -> Result<(), UserError> {
-        Ok(self.context.send_event_to_source_reader(subtask, event)?)
+        Ok(user_code::call_back("send_event_to_source_reader", || {
+            self.context.send_event_to_source_reader(subtask, event)
+        })?)
     }
 
     fn call_async(&mut self, call: AsyncCall) {
-        self.context.call_async(call);
+        user_code::call_back("call_async", || self.context.call_async(call));
     }
 
     fn run_in_coordinator_thread(&mut self, call: AsyncCallName) {
-        self.context.run_in_coordinator_thread(call);
+        user_code::call_back("run_in_coordinator_thread", || self.context.run_in_coordinator_thread(call));
     }
 }
 
 impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
     fn start(&mut self, context: &mut dyn EnumeratorContext) -> Result<(), UserError> {
-        self.enumerator.start(&mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::start", || self.enumerator.start(context))
     }
 
     fn handle_split_request(
@@ -247,7 +264,10 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         subtask: SubtaskIndex,
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
-        self.enumerator.handle_split_request(subtask, &mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::handle_split_request", || {
+            self.enumerator.handle_split_request(subtask, context)
+        })
     }
 
     fn handle_source_event(
@@ -256,11 +276,10 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         event: &[u8],
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
-        self.enumerator.handle_source_event(
-            subtask,
-            event,
-            &mut TypedContext { source: &self.source, context },
-        )
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::handle_source_event", || {
+            self.enumerator.handle_source_event(subtask, event, context)
+        })
     }
 
     fn add_splits_back(
@@ -270,7 +289,10 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
         let splits = decode_splits(&self.source, &splits)?;
-        self.enumerator.add_splits_back(splits, subtask, &mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::add_splits_back", || {
+            self.enumerator.add_splits_back(splits, subtask, context)
+        })
     }
 
     fn add_reader(
@@ -280,7 +302,10 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
         let reported = decode_splits(&self.source, &reported)?;
-        self.enumerator.add_reader(subtask, reported, &mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::add_reader", || {
+            self.enumerator.add_reader(subtask, reported, context)
+        })
     }
 
     fn snapshot_state(
@@ -289,7 +314,9 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         context: &mut dyn EnumeratorContext,
     ) -> Result<Vec<u8>, UserError> {
         let mut context = TypedContext { source: &self.source, context };
-        let (pending, extra) = self.enumerator.snapshot_state(checkpoint, &mut context)?;
+        let (pending, extra) = user_code::call("SplitEnumerator::snapshot_state", || {
+            self.enumerator.snapshot_state(checkpoint, &mut context)
+        })?;
         let serializer = self.source.extra_serializer();
         let version =
             u8::try_from(serializer.version()).map_err(|error| UserError::new(error.to_string()))?;
@@ -304,8 +331,10 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         checkpoint: CheckpointId,
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
-        self.enumerator
-            .notify_checkpoint_complete(checkpoint, &mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::notify_checkpoint_complete", || {
+            self.enumerator.notify_checkpoint_complete(checkpoint, context)
+        })
     }
 
     fn notify_checkpoint_aborted(
@@ -313,20 +342,22 @@ impl<S: Source> EnumeratorPort for EnumeratorAdapter<S> {
         checkpoint: CheckpointId,
         context: &mut dyn EnumeratorContext,
     ) -> Result<(), UserError> {
-        self.enumerator
-            .notify_checkpoint_aborted(checkpoint, &mut TypedContext { source: &self.source, context })
+        let context = &mut TypedContext { source: &self.source, context };
+        user_code::call("SplitEnumerator::notify_checkpoint_aborted", || {
+            self.enumerator.notify_checkpoint_aborted(checkpoint, context)
+        })
     }
 
     fn run_async(&mut self, call: AsyncCallName) -> Result<Vec<u8>, UserError> {
-        self.enumerator.run_async(call)
+        user_code::call("SplitEnumerator::run_async", || self.enumerator.run_async(call))
     }
 
     fn ask_async(&mut self, call: AsyncCallName) -> Option<InputOperation> {
-        self.enumerator.ask_async(call)
+        user_code::call("SplitEnumerator::ask_async", || self.enumerator.ask_async(call))
     }
 
     fn async_answered(&mut self, call: AsyncCallName, answer: InputAnswer) -> Result<Vec<u8>, UserError> {
-        self.enumerator.async_answered(call, answer)
+        user_code::call("SplitEnumerator::async_answered", || self.enumerator.async_answered(call, answer))
     }
 
     fn handle_async_result(
