@@ -48,6 +48,7 @@ fn reading(seed: u64, start: StartPosition, upstream: UpstreamConfig) -> Scenari
     if start == StartPosition::Latest {
         // What is owed would hang on the time of the first checkpoint.
         scenario.faults = FaultConfig::NONE;
+        scenario.plan.clear();
         scenario.resubmission = None;
         for task in scenario.job.vertices.iter_mut().map(|vertex| &mut vertex.task) {
             (task.user_failure, task.checkpoint_failure, task.commit_script) = (None, None, None);

@@ -1,7 +1,7 @@
 //! Telling whose panic it is: a connector's, or the protocol's that called it.
 //!
-//! An exception of user code is a value ([`UserError`](super::source::UserError)) and fails its task, as in Flink. A panic is
-//! a bug, and a run that ends by one says whose. The adapters call a connector's code through [`call`], and what of the
+//! An exception of user code is a value ([`UserError`](super::source::UserError)) and fails its task, as in Flink. A panic
+//! is a bug, and a run that ends by one says whose. The adapters call a connector's code through [`call`], and what of the
 //! protocol a connector calls back goes through [`call_back`]; so the innermost of the two that a panic passes names its
 //! owner. It travels in the panic itself: a flag beside the roles would be state that no fingerprint should have, and a
 //! panic hook is global.
