@@ -17,11 +17,11 @@ use splitrace_runtime::ids::{ActorId, ExecutionAttemptId, Incarnation, ProcessId
 use splitrace_runtime::message::Message;
 
 /// How many faults a run may get that are aimed at windows.
-pub const WINDOW_FAULTS_MAX: u32 = 4;
+pub const WINDOW_FAULTS_MAX: u32 = 8;
 /// How many faults inside recoveries a run may get. Each may begin a recovery of its own and get the next: a chain.
 pub const SECOND_FAULTS_MAX: u32 = 4;
 /// How likely the window that a scenario favours gets a fault when it opens.
-const FAVOURED_WINDOW: Odds = Odds { numerator: 4, denominator: 5 };
+const FAVOURED_WINDOW: Odds = Odds { numerator: 19, denominator: 20 };
 /// How likely another writer of a table commits just before a commit. Others write there whether anything breaks or not.
 const FOREIGN_COMMIT: Odds = Odds { numerator: 2, denominator: 3 };
 /// Planned times are drawn on this grid.

@@ -7,7 +7,7 @@ use splitrace_runtime::config::{JobConfig, NANOS_PER_MILLI};
 use splitrace_runtime::event::Window;
 
 /// Every window, and those more than once that open least often.
-const FAVOURED_WINDOWS: [Window; 22] = [
+const FAVOURED_WINDOWS: [Window; 26] = [
     Window::MarkToClose,
     Window::CloseToBarrier,
     Window::BarrierToAcknowledge,
@@ -30,6 +30,10 @@ const FAVOURED_WINDOWS: [Window; 22] = [
     Window::LastAcknowledgeToAdd,
     Window::CommitEffectToReply,
     Window::EndOfInputToResult,
+    Window::AddToNotice,
+    Window::ResetToRegistration,
+    Window::NoticeToCommit,
+    Window::NoticeToCommit,
 ];
 
 /// What may break. Planned faults come before `plan_until_ns`.
@@ -54,7 +58,7 @@ pub(super) fn draw_faults<C: Choices>(drawer: &mut Drawer<C>, plan_until_ns: u64
         pause_max_ns: 40 * NANOS_PER_MILLI,
         outside: odds(drawer.percent(Property::Outside, 50), outside_denominator),
         store_out_after_ns: None,
-        window: odds(drawer.percent(Property::Windows, 90), 40),
+        window: odds(drawer.percent(Property::Windows, 95), 24),
         window_favoured: Some(draw_favoured_window(drawer)),
         second: odds(drawer.percent(Property::Second, 60), 3),
         zombie: odds(drawer.percent(Property::Zombies, 50), 2),
