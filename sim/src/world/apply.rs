@@ -201,16 +201,18 @@ impl World {
     /// not reset: a call that was under way may reach the new life, as on a network that delivers late.
     fn crash_store(&mut self, choices: &mut dyn Choices) {
         self.take_store_down(choices);
-        let mut events = Vec::new();
-        self.store.crash(choices, &mut events);
-        self.tell_of_store(events);
+        self.lose_in_store(choices);
     }
 
     /// As [`Self::crash_store`], and everything that may be lost is.
     pub(super) fn crash_store_with_all(&mut self, choices: &mut dyn Choices) {
         self.take_store_down(choices);
+        self.lose_in_store(&mut HarshestChoices);
+    }
+
+    fn lose_in_store(&mut self, choices: &mut dyn Choices) {
         let mut events = Vec::new();
-        self.store.crash(&mut HarshestChoices, &mut events);
+        self.store.crash(choices, &mut events);
         self.tell_of_store(events);
     }
 

@@ -48,8 +48,7 @@ impl World {
         let mut outputs = outbox.drain();
         while let Some(output) = outputs.next() {
             let (rest, undone) = self.perform_output(slot, output, choices);
-            let lives = self.processes[process].alive && self.processes[process].incarnation == incarnation;
-            if rest == RestOfStep::NeverHappens || !lives || !self.actors[slot].alive {
+            if rest == RestOfStep::NeverHappens || !self.acts_on(slot, incarnation) {
                 // The process died, or the thread ended: what was left of this step never happens.
                 break;
             }
@@ -79,10 +78,8 @@ impl World {
             if !before.is_empty() {
                 let life = self.processes[process].incarnation;
                 rest_before = self.strike_planned(Some(slot), process, &before, choices);
-                let lives = self.processes[process].alive && self.processes[process].incarnation == life;
                 let is_stopped = rest_before == RestOfStep::StandsStill && output.effect.is_some();
-                if rest_before == RestOfStep::NeverHappens || is_stopped || !lives || !self.actors[slot].alive
-                {
+                if rest_before == RestOfStep::NeverHappens || is_stopped || !self.acts_on(slot, life) {
                     return (rest_before, Some(output));
                 }
             }
@@ -105,6 +102,12 @@ impl World {
             return (rest, None);
         }
         (self.strike_planned(Some(slot), process, &planned, choices).max(rest), None)
+    }
+
+    /// Whether an actor, and that life of its process, go on.
+    fn acts_on(&self, slot: usize, life: Incarnation) -> bool {
+        let process = &self.processes[self.actors[slot].process];
+        process.alive && process.incarnation == life && self.actors[slot].alive
     }
 
     /// What the world decides when an event opened a window or began a failover.

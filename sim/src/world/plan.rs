@@ -61,10 +61,7 @@ impl World {
         let mut rest = RestOfStep::GoesOn;
         for action in &planned.actions {
             tracing::debug!(%action, now_ns = self.now_ns, "a place of the plan is reached");
-            match self.strike_one(*action, slot, process, planned.attempt, choices) {
-                RestOfStep::GoesOn => {}
-                other => rest = other,
-            }
+            rest = rest.max(self.strike_one(*action, slot, process, planned.attempt, choices));
         }
         rest
     }
